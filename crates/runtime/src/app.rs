@@ -47,6 +47,7 @@ pub use collection::{
 };
 pub(crate) use defaults::{AGENTS_FILE, SEARCH_FILE};
 pub use defaults::{AgentDefaults, DefaultUses, HistorySettings, StepUses};
+pub(crate) use find::ROLE;
 pub use kinds::FILES;
 pub use limits::LimitSettings;
 pub use load::CONVERSATIONS;

@@ -1,9 +1,9 @@
 //! What `ambit check` tells: everything wrong with an app, its scripts included.
 
-use crate::app::{App, FileProblem, McpMapping, McpServerFile, Severity};
+use crate::app::{App, AppAgent, FileProblem, McpMapping, McpServerFile, ROLE, Severity};
 use crate::ctx::surface;
 use crate::error::{Error, ErrorCode, Result};
-use crate::hook::{EVENTS, HOOKS};
+use crate::hook::{AgentHooks, EVENTS, HOOKS};
 use crate::model::ColumnCipher;
 use crate::process::store::OpenStores;
 use crate::process::{self, ProcessRegistry};
@@ -33,6 +33,7 @@ pub fn check(root: &Path, environment: &BTreeMap<String, String>) -> Result<Vec<
     problems.extend(hooks(&app, engine));
     problems.extend(listeners(&app, engine));
     problems.extend(unasked_models(&app));
+    problems.extend(models_without_connector(&app, engine));
     problems.extend(models_without_key(&app, environment));
     problems.sort_by(|one, other| one.file.cmp(&other.file));
     problems.dedup();
@@ -137,7 +138,7 @@ pub fn hooks(app: &App, engine: &Engine) -> Vec<FileProblem> {
             .filter(|hook| !program.has(hook))
             .collect();
         let is_alone = missing.len() == HOOKS.len();
-        let is_meant = |name: &&str| missing.iter().any(|hook| hook.eq_ignore_ascii_case(name));
+        let is_meant = |name: &&str| missing.iter().any(|hook| suggestion::is_slip(name, hook));
         let uncalled = program.exported().filter(|name| is_alone || is_meant(name));
         let uncalled: Vec<String> = uncalled.take(5).map(|name| format!("\"{name}\"")).collect();
         let what = match uncalled.as_slice() {
@@ -196,10 +197,7 @@ fn listeners(app: &App, engine: &Engine) -> Vec<FileProblem> {
 /// Connectors that nothing leads to: an agent without prompts and tools leaves its model out, and without a script it says nothing.
 fn unasked_models(app: &App) -> impl Iterator<Item = FileProblem> {
     let silent = app.agents.values().flatten().filter(|agent| {
-        let package = &agent.package;
-        let has_prompts = !agent.prompts.is_empty() || !agent.presets.is_empty();
-        let has_tools = !package.mcp.servers.is_empty() || !package.options.tools.is_empty();
-        !package.connector.is_empty() && !has_prompts && !has_tools && agent.hooks.is_none()
+        !agent.package.connector.is_empty() && !has_prompts_or_tools(agent) && agent.hooks.is_none()
     });
     silent.map(|agent| {
         let file = agent.package_file();
@@ -208,6 +206,41 @@ fn unasked_models(app: &App) -> impl Iterator<Item = FileProblem> {
              add prompts.yml beside this file, for instance `- { role: system, content: Be helpful. }`";
         FileProblem::new(Severity::Warning, &file, message)
     })
+}
+
+/// Agents whose model is that of a role which no connector has. Clients or `Create` may choose another where they can.
+fn models_without_connector(app: &App, engine: &Engine) -> Vec<FileProblem> {
+    let Ok(folder) = SourceFolder::new(&app.root) else {
+        return Vec::new();
+    };
+    let has_no_create = |agent: &AppAgent| {
+        let hooks = AgentHooks::load(engine, &folder, app, agent);
+        hooks.is_ok_and(|hooks| !hooks.has("Create"))
+    };
+    let agents = app.agents.values().flatten();
+    let told = agents.filter_map(|agent| {
+        let package = &agent.package;
+        let is_of_role = package.connector.is_empty() || package.connector.starts_with(ROLE);
+        let is_fixed = has_prompts_or_tools(agent) && !package.connector_options.optional;
+        if !is_of_role || !is_fixed {
+            return None;
+        }
+        let error = app.connector(&package.connector).err()?;
+        let message = format!(
+            "each call of its model fails: {}, or name another \"connector\" here",
+            error.message
+        );
+        has_no_create(agent)
+            .then(|| FileProblem::new(Severity::Warning, &agent.package_file(), message))
+    });
+    told.collect()
+}
+
+/// Whether there is something for a model to be asked with.
+fn has_prompts_or_tools(agent: &AppAgent) -> bool {
+    let package = &agent.package;
+    let has_prompts = !agent.prompts.is_empty() || !agent.presets.is_empty();
+    has_prompts || !package.mcp.servers.is_empty() || !package.options.tools.is_empty()
 }
 
 /// Models with encrypted columns, where no key is set, or one that cannot be used.

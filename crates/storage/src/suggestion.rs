@@ -25,6 +25,16 @@ fn difference(name: &str, known: &str) -> (usize, bool) {
     (strsim::levenshtein(name, known), begins_otherwise)
 }
 
+/// Whether one name is the other but for upper and lower case, or for one letter behind the first that is changed, left out, exchanged with
+/// the next or too many; a word that goes on behind the other is none.
+pub fn is_slip(name: &str, known: &str) -> bool {
+    let (name, known) = (name.to_lowercase(), known.to_lowercase());
+    let is_near = name.len() <= LONGEST
+        && name.chars().next() == known.chars().next()
+        && strsim::osa_distance(&name, &known) <= 1;
+    is_near && (name == known || !name.starts_with(&known))
+}
+
 /// `; did you mean "usage"?`, or nothing where no known name is close.
 pub fn hint<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     nearest(name, known).map_or_else(String::new, |known| format!("; did you mean \"{known}\"?"))
@@ -44,7 +54,7 @@ fn plain(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{LONGEST, hint};
+    use super::{LONGEST, hint, is_slip};
 
     #[test]
     fn the_nearest_name_is_hinted_at_and_no_distant_one() {
@@ -66,6 +76,16 @@ mod tests {
     #[test]
     fn of_names_that_are_as_near_the_one_that_begins_alike_is_hinted_at() {
         assert_eq!(hint("Snd", ["End", "Send"]), "; did you mean \"Send\"?");
+    }
+
+    #[test]
+    fn one_letter_behind_the_first_is_a_slip() {
+        for name in ["Next", "next", "Nxt", "Netx", "Nexxt", "Nest"] {
+            assert!(is_slip(name, "Next"), "{name}");
+        }
+        for name in ["", "Text", "_Next", "Nt", "Nset", "Notes", "Nexts"] {
+            assert!(!is_slip(name, "Next"), "{name}");
+        }
     }
 
     #[test]

@@ -14,9 +14,9 @@ such as `\"64MiB\"`, with `B`, `kB`, `MB`, `GB`, `KiB`, `MiB` or `GiB`. Keys of 
 a list and `<name>` each key of an object whose keys one chooses.
 
 `ambit check` says what is wrong in an app, with file and line, and ends with 1 where that is an error; `ambit check --strict` also where it
-is a warning. `ambit schema`, called in the app's folder, writes JSON Schemas of these
-files to `.vscode/schemas`, where editors look for them (`ambit schema FOLDER` to a folder of your choice, for schemas alone); `ambit new`
-puts them into a new app.
+is a warning. It warns of an agent with prompts or tools whose connector is that of a role that none has, and that nobody can choose another
+for. `ambit schema`, called in the app's folder, writes JSON Schemas of these files to `.vscode/schemas`, where editors look for them
+(`ambit schema FOLDER` to a folder of your choice, for schemas alone); `ambit new` puts them into a new app.
 
 The examples of these pages are the files of one app, [reference/app](reference/app), which has most keys that there are. It is there to be
 read: to serve it, set the variables that `ambit check docs/reference/app` names, and name a store as it does, with

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// How a connector is named by what it is for.
-const ROLE: &str = "use::";
+pub(crate) const ROLE: &str = "use::";
 
 /// The role of agents that name no connector.
 const DEFAULT: &str = "default";

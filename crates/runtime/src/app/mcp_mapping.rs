@@ -3,7 +3,7 @@
 use super::loader::AppLoader;
 use super::mcp_server::ServerFile;
 use super::problem::{FileProblem, ProblemReport, Severity};
-use super::read::{ConfigNode, RawText, Setting, ValueKind};
+use super::read::{ConfigNode, ConfigValue, RawText, Setting, ValueKind};
 use crate::config;
 use crate::schema::{self, SchemaError};
 use crate::tool::{McpSample, McpTool};
@@ -204,9 +204,9 @@ fn tool(
     let schemes = format!("{folder}/schemes");
     let file = existing(loader, &schemes, name, ".in.yao")?;
     let (mut input, node) = schema(loader, &file)?;
-    let arguments = match input.remove("x-process-args").map(Vec::read) {
+    let arguments = match input.remove(ARGUMENTS).map(Vec::read) {
         Some(None) => {
-            let at = node.position("x-process-args");
+            let at = node.position(ARGUMENTS);
             let message =
                 "\"x-process-args\" must be a list: \":arguments\", \"$args.name\" or plain values";
             return Err(loader.refuse(FileProblem::at(Severity::Error, &file, at, message)));
@@ -214,6 +214,7 @@ fn tool(
         given => given.flatten(),
     };
     let mut report = ProblemReport::new(&file);
+    judge_keys(&node, &mut report);
     judge_fields(&input, arguments.as_deref(), &node, &mut report);
     loader.take(report)?;
     let file = format!("{schemes}/{name}.out.yao");
@@ -233,6 +234,25 @@ fn tool(
         arguments,
         samples: samples(loader, &format!("{schemes}/{name}.jsonl"))?,
     })
+}
+
+/// The key of a schema that is Ambit's.
+const ARGUMENTS: &str = "x-process-args";
+
+/// Warns of keys that look like [`ARGUMENTS`]. Others are JSON Schema's, which takes all.
+fn judge_keys(node: &ConfigNode, report: &mut ProblemReport) {
+    let ConfigValue::Object(entries) = &node.content else {
+        return;
+    };
+    for (key, _) in entries {
+        let name = key.text.as_str();
+        let is_near =
+            name.starts_with("x-process-arg") || suggestion::nearest(name, [ARGUMENTS]).is_some();
+        if is_near && name != ARGUMENTS {
+            let message = format!("unknown key \"{name}\"; did you mean \"{ARGUMENTS}\"?");
+            report.push(Severity::Warning, key.at, message);
+        }
+    }
 }
 
 /// What lets a schema have properties that it does not list.
@@ -263,7 +283,7 @@ fn judge_fields(
             let message = format!(
                 "\"x-process-args\" names \"$args.{name}\", and \"properties\" has no \"{name}\"{hint}"
             );
-            report.push(Severity::Warning, node.position("x-process-args"), message);
+            report.push(Severity::Warning, node.position(ARGUMENTS), message);
         }
     }
 }

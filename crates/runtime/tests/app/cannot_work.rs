@@ -168,6 +168,34 @@ async fn fields_of_a_tool_that_its_schema_does_not_have_are_warned_of() {
     assert_eq!(texts(&told), expected);
 }
 
+#[test]
+fn keys_that_are_nearly_those_of_a_tool_are_warned_of() {
+    let file = "mcps/mapping/box/schemes/add.in.yao";
+    let cases = [
+        ("x-proces-args", true),
+        ("x_process_args", true),
+        ("process-args", true),
+        ("x-process-arguments", true),
+        ("x-process-args", false),
+        ("x-order", false),
+    ];
+    for (key, is_told) in cases {
+        let scheme = format!("type: object\n{key}: []");
+        let app = load(&[
+            (
+                "mcps/box.mcp.yao",
+                "transport: process\ntools: { add: scripts.box.Add }",
+            ),
+            (file, scheme.as_str()),
+            ("scripts/box.ts", "export function Add() {}\n"),
+        ]);
+        let told =
+            format!("Warning {file}:2:1: unknown key \"{key}\"; did you mean \"x-process-args\"?");
+        let expected: Vec<String> = is_told.then_some(told).into_iter().collect();
+        assert_eq!(texts(&app.problems), expected, "{key}");
+    }
+}
+
 #[tokio::test]
 async fn encrypted_columns_without_a_key_are_warned_of() {
     let model = "columns: [{ name: id, type: ID }, { name: card, type: string, crypt: AES }]";

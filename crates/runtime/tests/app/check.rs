@@ -132,6 +132,11 @@ async fn scripts_without_hooks_and_misspelt_hooks_are_told() {
             "assistants/helped/src/index.ts",
             "export function Create() {}\nexport function created() {}",
         ),
+        ("assistants/letter/package.yao", "name: I"),
+        (
+            "assistants/letter/src/index.ts",
+            "export function Create() {}\nexport function Nxt() {}\nexport function Text() {}\nfunction Nex() {}",
+        ),
         ("assistants/lower/package.yao", "name: E"),
         (
             "assistants/lower/src/index.ts",
@@ -151,6 +156,7 @@ async fn scripts_without_hooks_and_misspelt_hooks_are_told() {
     let told = texts(&check(folder(&files).path(), &BTreeMap::new()).unwrap());
     let expected = [
         "Warning assistants/empty/src/index.ts: the file exports no hook; hooks are \"Create\" and \"Next\"",
+        "Warning assistants/letter/src/index.ts: nothing calls \"Nxt\"; hooks are \"Create\" and \"Next\"",
         "Warning assistants/lower/src/index.ts: nothing calls \"create\"; hooks are \"Create\" and \"Next\"",
         "Warning assistants/none/src/index.ts: nothing calls \"After\", \"Before\"; hooks are \"Create\" and \"Next\"",
         "Warning assistants/one/src/index.ts: nothing calls \"next\"; hooks are \"Create\" and \"Next\"",
@@ -188,6 +194,61 @@ async fn a_connector_whose_model_nothing_asks_is_told() {
             tool servers nor hooks; add prompts.yml beside this file, for instance `- { role: system, content: Be helpful. }`",
     ];
     assert_eq!(told, expected);
+}
+
+#[tokio::test]
+async fn an_agent_that_asks_a_model_and_has_none_is_told() {
+    let prompts = "prompts: [{ role: system, content: x }]";
+    let prompted = format!("name: A\n{prompts}");
+    let named = format!("name: A\nconnector: c\n{prompts}");
+    let role = format!("name: A\nconnector: use::lite\n{prompts}");
+    let optional = format!("name: A\nconnector_options: {{ optional: true }}\n{prompts}");
+    let files = [
+        ("connectors/c.conn.yao", "type: scripted"),
+        ("mcps/box.mcp.yao", "transport: process"),
+        ("assistants/chosen/package.yao", &*prompted),
+        (
+            "assistants/chosen/src/index.ts",
+            "export function Create() { return { connector: \"c\" }; }",
+        ),
+        ("assistants/named/package.yao", &*named),
+        ("assistants/next/package.yao", &*prompted),
+        (
+            "assistants/next/src/index.ts",
+            "export function Next() { return null; }",
+        ),
+        ("assistants/open/package.yao", &*optional),
+        ("assistants/plain/package.yao", &*prompted),
+        ("assistants/role/package.yao", &*role),
+        ("assistants/script/package.yao", "name: A"),
+        (
+            "assistants/script/src/index.ts",
+            "export function Next(ctx) { ctx.Send(\"hello\"); }",
+        ),
+        (
+            "assistants/tools/package.yao",
+            "name: A\nmcp: { servers: [box] }",
+        ),
+    ];
+    let told = texts(&check(folder(&files).path(), &BTreeMap::new()).unwrap());
+    let missing = |(id, role)| {
+        format!(
+            "Warning assistants/{id}/package.yao: each call of its model fails: no connector has the role \"{role}\": \
+             set system.{role} in agent/agent.yml, or name another \"connector\" here"
+        )
+    };
+    let agents = [
+        ("next", "default"),
+        ("plain", "default"),
+        ("role", "lite"),
+        ("tools", "default"),
+    ];
+    let expected = agents.map(missing);
+    assert_eq!(told, expected);
+    let default = ("agent/agent.yml", "system: { default: c, lite: c }");
+    let files = [&files[..], &[default]].concat();
+    let told = texts(&check(folder(&files).path(), &BTreeMap::new()).unwrap());
+    assert_eq!(told, [""; 0]);
 }
 
 #[tokio::test]
