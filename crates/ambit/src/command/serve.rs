@@ -47,7 +47,7 @@ pub async fn run(stores: &StoreOptions, arguments: &ServeArguments) -> Result<Co
     let settings = settings(&serving, &config, is_development)?;
     let telemetry = telemetry(&serving.environment)?;
     // The welcome app is gone when the server ends; its data is not.
-    let data = data_folder(arguments.app.clone());
+    let data = data_folder(arguments.app());
     let models = stores.models(&data)?;
     let shutdown = shutdown(serving.stopping)?;
     let (listener, address) = listen(serving.listen).await?;

@@ -110,12 +110,17 @@ async fn stream_turn(
     let id = request_id.0;
     let accept = query.accept.map(|accept| accept.0);
     let accept = accept.or(given.own_header("accept")?).unwrap_or_default();
-    let known = last_event(&headers)?.or(query.after).unwrap_or(0);
+    let by_header = last_event(&headers)?;
+    let known = by_header.or(query.after).unwrap_or(0);
     let turn = server.runtime.turn(&who, &id).await?;
     let row = format::find(&accept)?;
     let place = rate_limits::stream_place(&server, &who).await?;
     // Opened behind what the client knows, so that a number that was never given out is refused.
-    let mut reader = server.runtime.stream(&who, &id, known).await?;
+    let opened = server.runtime.stream(&who, &id, known).await;
+    let mut reader = opened.map_err(|error| match error.param.as_deref() {
+        Some("after") if by_header.is_some() => error.with_param("last-event-id"),
+        _ => error,
+    })?;
     if row.needs_beginning && known > 0 {
         reader = server.runtime.stream(&who, &id, 0).await?;
     }

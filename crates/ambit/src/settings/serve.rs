@@ -23,7 +23,10 @@ const GRACE: u64 = 30;
 #[derive(Args, Debug, Default)]
 pub struct ServeArguments {
     /// The app's folder, else AMBIT_APP, else this folder if it has an app.yao; else the welcome app is served
-    pub app: Option<PathBuf>,
+    app: Option<PathBuf>,
+    /// The same folder, named as other commands take it
+    #[arg(long = "app", value_name = "FOLDER", conflicts_with = "app")]
+    app_option: Option<PathBuf>,
     /// The address to listen on, else AMBIT_LISTEN, else 127.0.0.1:8080
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
@@ -57,6 +60,13 @@ pub struct ServeArguments {
     /// How it is logged, else AMBIT_LOG_FORMAT, else text
     #[arg(long, value_name = "FORMAT")]
     log_format: Option<LogFormat>,
+}
+
+impl ServeArguments {
+    /// The app's folder, in whichever way it is named.
+    pub fn app(&self) -> Option<PathBuf> {
+        self.app.clone().or_else(|| self.app_option.clone())
+    }
 }
 
 /// How lines of the log look.
@@ -149,7 +159,7 @@ impl ServeSettings {
             None => None,
         };
         let here = || Path::new("app.yao").is_file().then(|| PathBuf::from("."));
-        let app = arguments.app.clone();
+        let app = arguments.app();
         let app = app.or_else(|| std::env::var_os("AMBIT_APP").map(PathBuf::from));
         let listen = arguments.listen.clone().or(variable("AMBIT_LISTEN")?);
         let tls = tls_files(arguments)?;

@@ -147,21 +147,33 @@ fn the_store_of_an_app_is_found_by_its_folder() {
 #[test]
 fn a_server_says_where_its_data_is() {
     let place = shop();
-    let mut serve = place.command(&["serve", "shop", "--listen", "127.0.0.1:0", "--log", "error"]);
-    let mut serve = serve.stdout(Stdio::piped()).spawn().unwrap();
-    let mut printed = serve.stdout.take().unwrap();
-    let mut greeting = Vec::new();
-    let mut byte = [0];
-    while !greeting.ends_with(b"\ntry: ") {
-        printed.read_exact(&mut byte).unwrap();
-        greeting.extend(byte);
+    for app in [&["shop"][..], &["--app", "shop"]] {
+        let serve = ["serve", "--listen", "127.0.0.1:0", "--log", "error"];
+        let mut serve = place.command(&[&serve[..], app].concat());
+        let mut serve = serve.stdout(Stdio::piped()).spawn().unwrap();
+        let mut printed = serve.stdout.take().unwrap();
+        let mut greeting = Vec::new();
+        let mut byte = [0];
+        while !greeting.ends_with(b"\ntry: ") {
+            printed.read_exact(&mut byte).unwrap();
+            greeting.extend(byte);
+        }
+        serve.kill().unwrap();
+        serve.wait().unwrap();
+        let greeting = String::from_utf8(greeting).unwrap();
+        let file = place.path("shop/ambit.db").canonicalize().unwrap();
+        let line = format!("\ndata: {}\n", file.display());
+        assert!(greeting.contains(&line), "{greeting}");
     }
-    serve.kill().unwrap();
-    serve.wait().unwrap();
-    let greeting = String::from_utf8(greeting).unwrap();
-    let file = place.path("shop/ambit.db").canonicalize().unwrap();
-    let line = format!("\ndata: {}\n", file.display());
-    assert!(greeting.contains(&line), "{greeting}");
+}
+
+#[test]
+fn a_server_whose_app_is_named_in_both_ways_is_refused() {
+    let ran = shop().run_as(&["serve", "shop", "--app", "shop"]);
+    assert_eq!((ran.code, ran.out.as_str()), (1, ""));
+    for name in ["'[APP]'", "'--app <FOLDER>'"] {
+        assert!(ran.err.contains(name), "{name}: {}", ran.err);
+    }
 }
 
 #[test]

@@ -163,6 +163,15 @@ async fn g108_a_stream_goes_on_behind_the_last_event_also_on_another_node() {
         beyond.failure(),
         (400, "invalid_argument".to_owned(), Some("after".to_owned()))
     );
+    for number in [(after + 1).to_string(), "abc".to_owned()] {
+        let request = other.request(Method::GET, &path(0));
+        let beyond = Answer::of(request.header("last-event-id", number)).await;
+        let blamed = Some("last-event-id".to_owned());
+        assert_eq!(
+            beyond.failure(),
+            (400, "invalid_argument".to_owned(), blamed)
+        );
+    }
 }
 
 #[tokio::test]

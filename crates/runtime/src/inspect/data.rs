@@ -10,7 +10,9 @@ use crate::access::{Authorized, DataAccess};
 use crate::error::{Error, ErrorCode, Result};
 use crate::model::database::{AccessMode, Transaction, end};
 use crate::model::permission::limits;
-use crate::model::query::{AnswerSize, ConditionContext, QueryParam, ReadContext, hidden};
+use crate::model::query::{
+    AnswerSize, ConditionContext, QUERY_KEYS, QueryFault, QueryParam, ReadContext, hidden,
+};
 use crate::model::{TableModel, TableModels};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -81,6 +83,7 @@ impl<'a> DataView<'a> {
     /// A page of the rows that are for the caller and meet a QueryParam.
     pub async fn query(&self, id: &str, param: Map<String, Value>) -> Result<DataPage> {
         let model = self.find(id)?;
+        check_keys(&model.id, &param)?;
         let is_open = |model: &TableModel| self.is_open(model);
         let param = Value::Object(param);
         let select = QueryParam::parse_within(self.models, &model, &param, &is_open)?;
@@ -188,6 +191,18 @@ fn add_passwords(model: &TableModel, row: &mut Map<String, Value>) {
             row.insert(column.name.clone(), hidden());
         }
     }
+}
+
+/// Refuses a key that no query has, and offers those that have a meaning for pages.
+fn check_keys(id: &str, param: &Map<String, Value>) -> Result<()> {
+    let mut keys = param.keys();
+    let Some(key) = keys.find(|key| !QUERY_KEYS.contains(&key.as_str())) else {
+        return Ok(());
+    };
+    let known = QUERY_KEYS.iter().copied().filter(|key| *key != "limit");
+    let known: Vec<&str> = known.collect();
+    let fault = QueryFault::unknown_of("key", key, "", &known);
+    Err(fault.error(&format!("models.{id}")).with_param(key))
 }
 
 /// Refuses what makes no sense for pages, and conditions that would tell what is hidden.

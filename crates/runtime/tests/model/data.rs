@@ -142,6 +142,31 @@ async fn no_condition_tells_what_is_hidden() {
     .await;
 }
 
+#[tokio::test]
+async fn a_key_that_no_page_is_asked_with_is_to_blame() {
+    with(&[CARD], async |bed| {
+        for (key, why) in [
+            (
+                "limt",
+                "unknown key \"limt\" (there are select, wheres, orders, page, pagesize, withs, all)",
+            ),
+            (
+                "pagesise",
+                "unknown key \"pagesise\" (did you mean \"pagesize\"?)",
+            ),
+            ("limit", "limit has no meaning for pages; give a pagesize"),
+        ] {
+            let asked = json!({key: 3});
+            let error = page(bed, &person("ann"), "card", &asked).await.unwrap_err();
+            let told = (error.code, error.param.as_deref(), error.message.as_str());
+            let message = format!("models.card: {why}");
+            let expected = (ErrorCode::InvalidArgument, Some(key), message.as_str());
+            assert_eq!(told, expected);
+        }
+    })
+    .await;
+}
+
 /// The ids of the models that are for somebody, and how many rows they see of each.
 async fn listed(bed: &Bed, who: &Authorized) -> Value {
     let list = DataView::new(&bed.models, who).list().await.unwrap();

@@ -111,7 +111,11 @@ async fn g146_nothing_unknown_or_missing_is_dropped() {
     let cases = [
         (
             wheres(json!([{"column": "level", "op": "~", "value": 1}])),
-            "models.customer: unknown operator \"~\" in wheres[0]",
+            "models.customer: unknown operator \"~\" (there are eq, =, ne, <>, !=, gt, >, ge, >=, lt, <, le, <=, like, match, in, notin, between, null, notnull) in wheres[0]",
+        ),
+        (
+            wheres(json!([{"column": "level", "op": "not_nul"}])),
+            "models.customer: unknown operator \"not_nul\" (did you mean \"notnull\"?) in wheres[0]",
         ),
         (
             wheres(json!([{"column": "level", "value": 1}, {"column": "city"}])),

@@ -56,6 +56,16 @@ impl QueryFault {
         Self::new(code, path, format!("unknown {what} \"{name}\"{hint}"))
     }
 
+    /// The same with all known names where none is near.
+    pub fn unknown_of(what: &'static str, name: &str, path: &str, known: &[&str]) -> Self {
+        let fault = Self::unknown(what, name, path, known.iter().copied());
+        if suggestion::nearest(name, known.iter().copied()).is_some() {
+            return fault;
+        }
+        let message = format!("{} (there are {})", fault.message, known.join(", "));
+        Self { message, ..fault }
+    }
+
     /// A condition without the value that it needs.
     pub fn missing(path: &str, column: &str) -> Self {
         Self {

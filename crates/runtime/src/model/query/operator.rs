@@ -150,7 +150,8 @@ pub fn find(name: Option<&str>, path: &str) -> QueryResult<&'static ComparisonOp
     })
     .ok_or_else(|| {
         let known = OPERATORS.iter().flat_map(|row| row.names.iter().copied());
-        QueryFault::unknown("operator", name, path, known)
+        let known: Vec<&str> = known.collect();
+        QueryFault::unknown_of("operator", name, path, &known)
     })
 }
 

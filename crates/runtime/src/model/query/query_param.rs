@@ -13,7 +13,8 @@ use crate::model::{TableModel, TableModels};
 use serde_json::Value;
 use std::sync::Arc;
 
-const KEYS: &[&str] = &[
+/// The keys of a QueryParam.
+pub const QUERY_KEYS: &[&str] = &[
     "select", "wheres", "orders", "limit", "page", "pagesize", "withs", "all",
 ];
 
@@ -222,7 +223,7 @@ impl QueryParam {
         let nothing = Value::Object(serde_json::Map::new());
         let param = if param.is_null() { &nothing } else { param };
         let param = QueryObject::of(param, "the query")?;
-        param.has_only(KEYS)?;
+        param.has_only(QUERY_KEYS)?;
         let (limit, pagesize) = (param.rows("limit", 0)?, param.rows("pagesize", 1)?);
         let page = param.count("page", 1)?;
         if limit.is_some() && (page.is_some() || pagesize.is_some()) {

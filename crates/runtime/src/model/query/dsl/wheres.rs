@@ -230,12 +230,7 @@ fn operator_of(written: &RawCondition<'_>) -> QueryResult<&'static ComparisonOpe
         .any(|known| known.eq_ignore_ascii_case(name))
     {
         true => operator::find(Some(name), ""),
-        false => Err(QueryFault::unknown(
-            "operator",
-            name,
-            "",
-            OPERATORS.iter().copied(),
-        )),
+        false => Err(QueryFault::unknown_of("operator", name, "", OPERATORS)),
     }
 }
 
