@@ -200,6 +200,9 @@ impl StoreContents {
             .map_or_else(|| self.tick(), |row| row.ordinal);
         let row = touched(before.as_ref(), track, ordinal, now)?;
         let outcome = WriteOutcome::tracked(row.id.clone(), before.is_none());
+        if before.as_ref() == Some(&row) {
+            return Ok((outcome, UndoStep::Nothing));
+        }
         self.rows.remove(ordinal);
         self.rows.insert(row);
         Ok((outcome, UndoStep::Row(ordinal, before.map(Box::new))))
