@@ -3,6 +3,7 @@
 mod lists;
 mod location;
 mod namespace;
+mod row_listener;
 mod ttl;
 mod values;
 mod versions;
@@ -10,11 +11,14 @@ mod versions;
 pub use location::MemoryLocation;
 pub(crate) use location::forget_index;
 pub use namespace::{ChatMemoryOwner, MemorySettings, Namespace, RowTracking, SCOPE};
+pub(crate) use row_listener::RowListener;
 pub use ttl::Ttl;
 pub use versions::{ExpectedVersion, MemoryWrite, ValueLife};
 
 use crate::batch::{Batch, BatchCheck, BatchWrite, ValueEntry, WriteOutcome};
+use crate::bus::at_same_depth;
 use crate::clock::{Clock, Millis, to_millis};
+use crate::detach_on_drop::DetachOnDrop;
 use crate::driver::{Driver, ValuePart};
 use crate::json::{Json, StoredValue};
 use crate::operation::{self, Operation, OperationOutput};
@@ -23,6 +27,7 @@ use futures::future::BoxFuture;
 use namespace::MemoryOwner;
 use std::sync::Arc;
 use std::time::Duration;
+use tracing::Instrument;
 
 /// Longest name of a value, in bytes.
 pub const MAX_KEY: usize = 512;
@@ -61,6 +66,7 @@ pub struct Memory {
     owner: Option<MemoryOwner>,
     settings: MemorySettings,
     tracking: Option<Arc<RowTracking>>,
+    row_listener: Option<Arc<dyn RowListener>>,
     temporary: Option<IdleLimit>,
     listener: Option<WriteListener>,
 }
@@ -99,6 +105,14 @@ impl Memory {
     pub fn with_listener(self, listener: WriteListener) -> Self {
         Self {
             listener: Some(listener),
+            ..self
+        }
+    }
+
+    /// The same memory, of whose index row somebody is asked and told.
+    pub(crate) fn with_row_listener(self, listener: Arc<dyn RowListener>) -> Self {
+        Self {
+            row_listener: Some(listener),
             ..self
         }
     }
@@ -154,31 +168,45 @@ impl Memory {
         self.commit_if(Vec::new(), write).await
     }
 
-    /// The same where the checks hold.
+    /// The same where the checks hold. Once the row's listener agrees it goes on whoever leaves, so that what is durable is told.
     async fn commit_if(&self, checks: Vec<BatchCheck>, write: BatchWrite) -> Result<WriteOutcome> {
         let mut batch = Batch {
             checks,
             ..Batch::default()
         };
-        if let Some(tracking) = self.tracking.as_ref().filter(|_| makes_data(&write)) {
-            let track = BatchWrite::Track(Box::new(tracking.track.clone()));
-            match &tracking.index {
-                None => batch.writes.push(track),
-                Some(index) => {
-                    index.commit(Batch::of([track])).await?;
-                }
+        let mut row = None;
+        if makes_data(&write) {
+            row = self.row_write().await?;
+            if let Some(IdleLimit { clock, life }) = &self.temporary {
+                let space = &self.owner()?.space;
+                batch
+                    .writes
+                    .push(temporary::extend_life(space, clock, *life)?);
             }
         }
-        if let Some(IdleLimit { clock, life }) =
-            self.temporary.as_ref().filter(|_| makes_data(&write))
-        {
-            let space = &self.owner()?.space;
-            batch
-                .writes
-                .push(temporary::extend_life(space, clock, *life)?);
-        }
         batch.writes.push(write);
-        let outcomes = self.driver.commit(batch).await?;
+        let work = self.clone().commit_and_tell(row, batch);
+        DetachOnDrop::new(at_same_depth(work.in_current_span())).await
+    }
+
+    async fn commit_and_tell(
+        self,
+        row: Option<BatchWrite>,
+        mut batch: Batch,
+    ) -> Result<WriteOutcome> {
+        let tracking = self.tracking.as_deref();
+        let index = tracking.and_then(|tracking| tracking.index.as_ref());
+        let mut outcomes = Vec::new();
+        match (row, index) {
+            (Some(row), Some(index)) => outcomes = index.commit(Batch::of([row])).await?,
+            (Some(row), None) => batch.writes.insert(0, row),
+            (None, _) => {}
+        }
+        let written = self.driver.commit(batch).await;
+        let written = written.map(|written| outcomes.extend(written));
+        // A row in another store is there even where its data is not.
+        self.tell_row_listener(&outcomes).await;
+        written?;
         self.tell_listener().await;
         let nothing = || Error::internal("a driver gave no outcome for a write");
         outcomes.into_iter().next_back().ok_or_else(nothing)

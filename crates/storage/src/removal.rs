@@ -23,8 +23,10 @@ const TRIES: usize = 16;
 
 /// How a bulk operation goes about it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct RemovalPlan {
+pub(crate) struct RemovalPlan<'a> {
     pub(crate) action: RemovalAction,
+    /// The agent whose sessions were asked for; else it is the one that made the row.
+    pub(crate) agent: Option<&'a str>,
     /// Nothing is changed.
     pub(crate) is_dry: bool,
     /// Usage that is wider than its session is left alone.
@@ -38,12 +40,12 @@ impl BulkReport {
         ambit: &Ambit,
         row: &IndexRow,
         memory: Option<&String>,
-        plan: RemovalPlan,
+        plan: RemovalPlan<'_>,
     ) {
         let identity = row.identity.clone();
-        self.name_others(row);
+        self.name_others(row, plan.agent.unwrap_or(identity.agent_name()));
         if plan.spares_wider_usage && is_wider_usage(row) {
-            return self.skip_wider_usage(identity);
+            return self.skip_wider(identity);
         }
         let result = match plan.action {
             action if plan.is_dry => would_erase(ambit, row, action).await,

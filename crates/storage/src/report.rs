@@ -42,17 +42,17 @@ impl BulkReport {
         self.shared_with.dedup();
     }
 
-    /// The other agents that work with what is cleared or removed.
-    pub(crate) fn name_others(&mut self, row: &IndexRow) {
+    /// The agents besides this one that work with what is cleared or removed.
+    pub(crate) fn name_others(&mut self, row: &IndexRow, own: &str) {
         let agents = row.touches.iter().map(|touch| &touch.agent);
-        let others = agents.filter(|agent| *agent != row.identity.agent_name());
+        let others = agents.filter(|agent| *agent != own);
         self.shared_with.extend(others.cloned());
         self.shared_with.sort();
         self.shared_with.dedup();
     }
 
-    pub(crate) fn skip_wider_usage(&mut self, identity: SessionIdentity) {
-        let why = "its usage is counted for more than this session";
+    pub(crate) fn skip_wider(&mut self, identity: SessionIdentity) {
+        let why = "it belongs to more than this session";
         self.skipped.push((identity, why.to_owned()));
     }
 

@@ -83,7 +83,7 @@ pub struct ChatMemoryOwner {
 /// An index row and where it is kept.
 #[derive(Clone)]
 pub struct RowTracking {
-    /// The row.
+    /// The row; each write that may make it gives it an id of its own.
     pub track: TrackRequest,
     /// The store of the index, where it is not the one of the data.
     pub index: Option<Arc<dyn Driver>>,
@@ -137,7 +137,6 @@ impl Memory {
         let memory = Self::new(driver, Namespace::Chat, Some(owner), settings);
         Ok(Self {
             tracking: tracking.map(Arc::new),
-            temporary: None,
             ..memory
         })
     }
@@ -178,6 +177,7 @@ impl Memory {
             owner,
             settings,
             tracking: None,
+            row_listener: None,
             temporary: None,
             listener: None,
         }

@@ -10,14 +10,16 @@ use crate::kind::StorageKind;
 use crate::lease::OnBusy;
 use crate::report::BulkReport;
 use crate::session::events::{ContextRemoved, ContextRemoving, IdentityRemoved, IdentityRemoving};
-use crate::session::{ChatHistoryStorage, Context, UsageStorage};
+use crate::session::{ChatHistoryStorage, Context};
 use crate::{Error, Result, memory, relocation, temporary};
 
 impl Context {
     /// Removes the session's data and its own index rows, at once.
     pub async fn remove(&self) -> Result<BulkReport> {
         self.session().check_may_write()?;
-        let report = remove_context(self).await?;
+        let removed = remove_context(self).await;
+        self.session().forget_memory_row();
+        let report = removed?;
         self.discard();
         Ok(report)
     }
@@ -68,6 +70,7 @@ async fn remove_temporary(context: &Context, report: &mut BulkReport) -> Result<
 
 async fn remove_tracked(context: &Context, report: &mut BulkReport) -> Result<()> {
     let (ambit, bus) = (context.ambit(), context.ambit().bus());
+    let agent = context.identity().agent_name();
     let rows = own_rows(context, report).await?;
     for row in &rows {
         let event = IdentityRemoving {
@@ -77,16 +80,22 @@ async fn remove_tracked(context: &Context, report: &mut BulkReport) -> Result<()
         bus.ask(event).await?;
     }
     // A running turn's own lease covers its session; anybody else's makes the removal fail.
-    if let Some(lease) = context.lease() {
-        lease.release().await?;
-    }
+    context.end_turn().await?;
     for row in &rows {
-        report.name_others(row);
+        report.name_others(row, agent);
         let erased = match relocation::finish_interrupted(ambit, row, OnBusy::Reject).await {
             Ok(row) => erase(ambit, &row, None, RemovalAction::Remove).await,
             Err(error) => Err(error),
         };
-        report.add(row.identity.clone(), erased);
+        match erased {
+            // The history comes first: a turn that goes on with it keeps all of the session.
+            Err(error @ Error::Busy { .. })
+                if report.done.is_empty() && report.failed.is_empty() =>
+            {
+                return Err(error);
+            }
+            erased => report.add(row.identity.clone(), erased),
+        }
     }
     for identity in &report.done {
         let event = IdentityRemoved {
@@ -102,20 +111,26 @@ async fn remove_tracked(context: &Context, report: &mut BulkReport) -> Result<()
     Ok(())
 }
 
-/// The rows of the context's storages and of its memory. Usage that is wider than the session stays.
+/// The rows of the context's storages and of its memory, and what else the index has of the session. What is wider than it stays,
+/// its history and memory apart.
 async fn own_rows(context: &Context, report: &mut BulkReport) -> Result<Vec<IndexRow>> {
     let session = context.session();
     let cells = session.cells();
     let mut identities: Vec<SessionIdentity> =
         cells.iter().map(|cell| cell.identity.clone()).collect();
     identities.push(context.history().identity().with_scope(memory::SCOPE)?);
-    let mut rows = Vec::new();
+    let mut rows: Vec<IndexRow> = Vec::new();
     for identity in identities {
-        if identity.scope() == Some(UsageStorage::PREFIX) && !session.is_own(&identity) {
-            report.skip_wider_usage(identity);
+        if !session.takes_along(&identity) {
+            report.skip_wider(identity);
             continue;
         }
         rows.extend(session.seen(context.ambit().row_of(&identity).await)?);
+    }
+    for row in session.seen(session.own_rows().await)? {
+        if !rows.iter().any(|known| known.id == row.id) {
+            rows.push(row);
+        }
     }
     Ok(rows)
 }

@@ -1,5 +1,7 @@
 //! Agents as this crate sees them: a name, and where their conversations are kept. Factories open sessions.
 
+mod stored;
+
 use super::ambit::Ambit;
 use super::context::{Context, SessionStorages};
 use super::events::{AgentCleared, AgentInitialized};
@@ -7,16 +9,15 @@ use super::history::{ChatHistoryStorage, HistoryOptions};
 use super::usage::UsageStorage;
 use crate::caller::Caller;
 use crate::debug::opaque_debug;
-use crate::directory::{IndexRow, RowFilter};
-use crate::driver::RowPages;
 use crate::identity::{IdentityBuilder, SessionIdentity};
 use crate::kind::StorageKind;
 use crate::stores::{Placement, Stores};
-use crate::{Error, Result, ids, truncation};
+use crate::{Result, ids, truncation};
 use futures::future::BoxFuture;
 use std::sync::Arc;
 
-/// An agent's say in where its sessions are kept. Every method gets what it may decide from; none reads globals.
+/// An agent's say in where its sessions are kept. Every method gets what it may decide from; none reads globals. Where
+/// a session is opened by its identity, they are asked only about storages that the index does not have on record.
 ///
 /// History per team, usage per organisation:
 ///
@@ -68,7 +69,7 @@ pub trait Agent: Send + Sync + 'static {
         None
     }
 
-    /// Whether `metadata` of messages is stored.
+    /// Whether `metadata` of messages is stored. A history on record is opened by this.
     fn store_meta(&self) -> bool {
         false
     }
@@ -218,42 +219,6 @@ impl AgentDefinition {
         }
     }
 
-    /// The session behind a stored identity, scoped or not: its storages are opened as the index recorded them.
-    pub async fn from_identity(&self, identity: &SessionIdentity) -> Result<LiveAgent> {
-        let caller = self.ambit.caller();
-        let row = self.row_of(identity).await?;
-        let base = match &row {
-            Some(row) => self.base_of(row),
-            None => identity.base(),
-        };
-        if row.is_none() {
-            caller.check_may_open(&base)?;
-            // Naming a storage that is not on record opens nobody else's conversation either.
-            self.row_of(&base).await?;
-        }
-        self.open_recorded(base, row).await
-    }
-
-    /// The session of this base identity, its storages opened as the index recorded them.
-    pub async fn for_identity(&self, base: &SessionIdentity) -> Result<LiveAgent> {
-        self.ambit.caller().check_may_open(base)?;
-        self.open_recorded(base.clone(), None).await
-    }
-
-    fn open_recorded<'a>(
-        &'a self,
-        base: SessionIdentity,
-        row: Option<IndexRow>,
-    ) -> BoxFuture<'a, Result<LiveAgent>> {
-        Box::pin(async move {
-            let mut parts = self.parts(&base)?;
-            for recorded in self.recorded(&base, row).await? {
-                parts.place(&recorded, self.ambit.stores())?;
-            }
-            self.live(base, parts).await
-        })
-    }
-
     async fn open(&self, identity: IdentityBuilder) -> Result<LiveAgent> {
         let plain = identity.build()?;
         let caller = self.ambit.caller();
@@ -262,20 +227,8 @@ impl AgentDefinition {
             Some(group) => plain.with_group(group)?,
             None => plain,
         };
-        let parts = self.parts(&base)?;
+        let parts = self.storages(&base, &[])?;
         self.live(base, parts).await
-    }
-
-    fn parts(&self, base: &SessionIdentity) -> Result<SessionStorages> {
-        let (caller, stores) = (self.ambit.caller(), self.ambit.stores());
-        let history = self.agent.create_chat_history(base, caller, stores)?;
-        let usage = self.agent.create_usage_storage(base, caller, stores)?;
-        Ok(SessionStorages {
-            history,
-            usage,
-            recorded: Vec::new(),
-            row: None,
-        })
     }
 
     fn live<'a>(
@@ -289,52 +242,6 @@ impl AgentDefinition {
             self.ambit.bus().notify(AgentInitialized { about }).await;
             Ok(LiveAgent { context })
         })
-    }
-
-    /// The index row of this identity, with its scope or as a history, if the caller may see it.
-    async fn row_of(&self, identity: &SessionIdentity) -> Result<Option<IndexRow>> {
-        let scoped = match identity.scope() {
-            Some(_) => identity.clone(),
-            None => identity.with_scope(ChatHistoryStorage::PREFIX)?,
-        };
-        match self.ambit.row_of(&scoped).await? {
-            Some(row) if !self.ambit.caller().may_see(&row) => {
-                Err(Error::not_found("session", identity.key()))
-            }
-            row => Ok(row),
-        }
-    }
-
-    /// The base identity that this agent came from when it touched the row. What somebody else came from is theirs: a
-    /// shared row leads to what is shared alone.
-    fn base_of(&self, row: &IndexRow) -> SessionIdentity {
-        let touch = row.touches.iter().find(|touch| touch.agent == self.name());
-        let base = touch.map(|touch| &touch.base);
-        let own = base.filter(|base| self.ambit.caller().check_may_open(base).is_ok());
-        own.map_or_else(|| row.identity.base(), SessionIdentity::clone)
-    }
-
-    /// What the index knows of the session's storages.
-    async fn recorded(
-        &self,
-        base: &SessionIdentity,
-        row: Option<IndexRow>,
-    ) -> Result<Vec<IndexRow>> {
-        let filter = RowFilter {
-            agent: Some(self.name().to_owned()),
-            user: base.user_id().map(str::to_owned),
-            chat: base.chat_name().map(str::to_owned),
-            ..RowFilter::tenant(self.ambit.caller().tenant())
-        };
-        let index = self.ambit.stores().index()?;
-        let mut pages = RowPages::of(index.driver().as_ref(), filter);
-        let mut recorded = Vec::new();
-        while let Some(rows) = pages.next().await? {
-            let rows = rows.into_iter();
-            recorded.extend(rows.filter(|other| self.base_of(other) == *base));
-        }
-        recorded.extend(row);
-        Ok(recorded)
     }
 }
 

@@ -5,6 +5,7 @@ use crate::address::Space;
 use crate::bus::{After, AfterFn, Before, BeforeFn, EventBus};
 use crate::caller::Caller;
 use crate::directory::{IndexRow, RowFilter};
+use crate::driver::RowPages;
 use crate::driver::first_row;
 use crate::identity::SessionIdentity;
 use crate::retention::Retention;
@@ -186,6 +187,28 @@ impl Ambit {
     pub(crate) async fn row_of(&self, identity: &SessionIdentity) -> Result<Option<IndexRow>> {
         let filter = RowFilter::space(&Space::of(self.caller.tenant(), identity));
         first_row(self.stores().index()?.driver().as_ref(), &filter).await
+    }
+
+    /// The rows that this agent has touched of the user and the chat of an identity, where it has them, and that are such.
+    pub(super) async fn rows_of(
+        &self,
+        agent: &str,
+        base: &SessionIdentity,
+        is_such: impl Fn(&IndexRow) -> bool,
+    ) -> Result<Vec<IndexRow>> {
+        let filter = RowFilter {
+            agent: Some(agent.to_owned()),
+            user: base.user_id().map(str::to_owned),
+            chat: base.chat_name().map(str::to_owned),
+            ..RowFilter::tenant(self.caller.tenant())
+        };
+        let index = self.stores().index()?;
+        let mut pages = RowPages::of(index.driver().as_ref(), filter);
+        let mut found = Vec::new();
+        while let Some(rows) = pages.next().await? {
+            found.extend(rows.into_iter().filter(&is_such));
+        }
+        Ok(found)
     }
 
     /// Closes the stores.

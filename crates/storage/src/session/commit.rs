@@ -12,6 +12,7 @@ use crate::address::{ITEMS, LogKey};
 use crate::batch::{Batch, BatchWrite, NewEntry, WriteOutcome};
 use crate::bus::at_same_depth;
 use crate::detach_on_drop::DetachOnDrop;
+use crate::directory::TrackRequest;
 use crate::erasure::{Erasure, RemovalAction};
 use crate::identity::SessionIdentity;
 use crate::items::{SharedCell, StagedChanges};
@@ -308,16 +309,34 @@ fn tracks(context: &Context, parts: &[&DirtyStorage]) -> Vec<BatchWrite> {
             .is_some_and(|basis| basis.view.is_none() && basis.items.is_none());
         clears_nothing && staged.appends.is_empty()
     };
+    let session = context.session();
+    let agents = session.state().touched_as.clone();
     let tracked = parts.iter().filter(|part| !is_nothing(&part.staged));
-    tracked
-        .map(|part| {
-            BatchWrite::Track(Box::new(
-                context
-                    .session()
-                    .track(&part.cell.identity, &part.cell.placement),
-            ))
-        })
+    let mut tracks = Vec::new();
+    for cell in tracked.map(|part| &part.cell) {
+        let own = session.track(&cell.identity, &cell.placement);
+        let has_touches = cell.prefix == ChatHistoryStorage::PREFIX;
+        let others = agents.iter().filter(|_| has_touches);
+        let touches = others.map(|agent| TrackRequest {
+            agent: agent.clone(),
+            ..own.clone()
+        });
+        let touches: Vec<TrackRequest> = touches.collect();
+        tracks.push(own);
+        tracks.extend(touches);
+    }
+    let tracks = tracks.into_iter();
+    tracks
+        .map(|track| BatchWrite::Track(Box::new(track)))
         .collect()
+}
+
+impl Context {
+    /// Has the index tell from the next save of the history on that this agent works on the conversation too.
+    pub fn touch_as(&self, agent: &str) {
+        let mut state = self.session().state();
+        state.touched_as.insert(agent.to_owned());
+    }
 }
 
 /// The row that this write has made, if it was not there; whose id it is, the session remembers.

@@ -1,9 +1,10 @@
 //! `Context`: the open storages of one session, and operations over all of them.
 
+mod chat_memory;
 mod open;
 mod with_history;
 
-pub(crate) use open::SessionStorages;
+pub(crate) use open::{SessionStorages, recorded_cell};
 
 use super::ambit::Ambit;
 use super::commit;
@@ -12,7 +13,7 @@ use super::events::{
 };
 use super::history::ChatHistoryStorage;
 use super::list::ListStorage;
-use super::state::Session;
+use super::state::{Session, SessionTurn};
 use super::usage::UsageStorage;
 use crate::address::Space;
 use crate::bus::EventMetadata;
@@ -22,7 +23,6 @@ use crate::identity::SessionIdentity;
 use crate::items::{SharedCell, StorageCell};
 use crate::kind::{StorageKind, check_prefix};
 use crate::lease::{Lease, OnBusy};
-use crate::memory::{self, ChatMemoryOwner, Memory, RowTracking};
 use crate::report::SaveReport;
 use crate::{Error, Result, temporary};
 use futures::future::BoxFuture;
@@ -101,44 +101,11 @@ impl Context {
         UsageStorage::attached(cell, &self.session)
     }
 
-    /// What the conversation remembers, `ctx.memory.chat`: one for all who are in the conversation.
-    pub fn memory(&self) -> Result<Memory> {
-        self.memory_with(self.ambit().settings().memory)
-    }
-
-    /// The same memory, under other settings.
-    pub fn memory_with(&self, settings: memory::MemorySettings) -> Result<Memory> {
-        let history = self.session.state().history.clone();
-        let identity = history.identity.with_scope(memory::SCOPE)?;
-        let placement = &history.placement;
-        let mut tracking = None;
-        if !self.is_temporary() {
-            let index = self.ambit().stores().index()?;
-            let is_elsewhere = index.names() != placement.names();
-            let track = self.session.track(&identity, placement);
-            tracking = Some(RowTracking {
-                track,
-                index: is_elsewhere.then(|| index.driver().clone()),
-            });
-        }
-        let conversation = ChatMemoryOwner { identity, tracking };
-        let memory = Memory::chat(
-            placement.driver().clone(),
-            &self.session.tenant,
-            Some(conversation),
-            settings,
-        )?;
-        if self.is_temporary() {
-            let clock = &self.ambit().stores().options().clock;
-            return Ok(memory.temporary(clock, self.ambit().settings().temporary_life));
-        }
-        Ok(memory)
-    }
-
     /// The storage of this kind, registered at its first use.
     pub async fn storage<K: StorageKind>(&self) -> Result<ListStorage<K>> {
         // Ambit's own storages have rules that a plain list would pass by.
         check_prefix(K::PREFIX)?;
+        self.session.state().unasked.remove(K::PREFIX);
         let cell = match self.session.cell(K::PREFIX) {
             Some(cell) => cell,
             None => {
@@ -149,9 +116,10 @@ impl Context {
         Ok(ListStorage::attached(cell, &self.session))
     }
 
-    /// Registers a storage of this kind; its prefix must be new to the context.
+    /// Registers a storage of this kind. Nobody may have registered its prefix in this context.
     pub async fn register<K: StorageKind>(&self) -> Result<ListStorage<K>> {
-        if self.has(K::PREFIX) {
+        let is_unasked = self.session.state().unasked.contains(K::PREFIX);
+        if self.has(K::PREFIX) && !is_unasked {
             return Err(Error::invalid(
                 "prefix",
                 format!("\"{}\" is registered in this context already", K::PREFIX),
@@ -222,15 +190,17 @@ impl Context {
         self.session.state().is_clearing = false;
     }
 
-    /// Stages a clear of every storage; `save` makes it durable.
+    /// Stages a clear of every storage, also of those that only the index knows of a chat; `save` makes it durable. What belongs to
+    /// more than the session stays, its history apart.
     pub async fn clear(&self) -> Result<()> {
         let event = ContextClearing {
             about: self.about(),
             context: self.clone(),
         };
         self.ambit().bus().ask(event).await?;
+        self.open_recorded().await?;
         for cell in self.session.cells() {
-            if self.session.is_own(&cell.identity) || cell.prefix != UsageStorage::PREFIX {
+            if self.session.takes_along(&cell.identity) {
                 let cleared = cell.clear(&self.session.tenant).await;
                 self.session.seen(cleared)?;
             }
@@ -250,6 +220,14 @@ impl Context {
         Ok(())
     }
 
+    /// Has the events of this session say that they are of this turn, until the lease that is held now ends. A session that holds
+    /// none is the turn's as long as it takes none.
+    pub fn set_turn_id(&self, id: &str) {
+        let mut state = self.session.state();
+        let (id, epoch) = (id.to_owned(), state.epoch());
+        state.turn = Some(SessionTurn { id, epoch });
+    }
+
     /// The lease of the running turn, if there is one.
     pub fn lease(&self) -> Option<Lease> {
         let state = self.session.state();
@@ -264,16 +242,6 @@ impl Context {
             self.session.state().lease = None;
         }
         Ok(())
-    }
-
-    /// Writes all that is staged and gives the conversation back in the same commit.
-    pub async fn save_and_end_turn(&self) -> Result<SaveReport> {
-        if let Some(lease) = self.lease() {
-            self.stage_with_history(lease.end());
-        }
-        let report = self.save().await?;
-        self.session.state().lease = None;
-        Ok(report)
     }
 
     /// Where the conversation is kept: the space of its history, and the driver that keeps it.

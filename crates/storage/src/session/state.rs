@@ -7,15 +7,15 @@ use super::history::{ChatHistoryStorage, HistoryOptions};
 use super::usage::UsageStorage;
 use crate::batch::BatchCheck;
 use crate::bus::EventMetadata;
-use crate::directory::TrackRequest;
+use crate::directory::{IndexRow, TrackRequest};
 use crate::identity::SessionIdentity;
 use crate::items::{SharedCell, StorageCell};
 use crate::kind::StorageKind;
 use crate::lease::CountedLease;
 use crate::stores::Placement;
-use crate::{Error, Result, ids};
+use crate::{Error, Result, ids, memory};
 use parking_lot::{Mutex, MutexGuard};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// What a context and the handles of its storages share.
@@ -25,7 +25,6 @@ pub(crate) struct Session {
     pub(super) base: SessionIdentity,
     pub(super) tenant: String,
     pub(super) options: HistoryOptions,
-    pub(super) recorded: Vec<SharedCell>,
     pub(super) state: Mutex<SessionState>,
     /// One save of the session at a time: two at once would count what is staged twice.
     pub(crate) saving: tokio::sync::Mutex<()>,
@@ -36,6 +35,10 @@ pub(super) struct SessionState {
     pub(super) history: SharedCell,
     pub(super) usage: SharedCell,
     pub(super) others: Vec<SharedCell>,
+    /// The prefixes of those of the others that the index has on record and nobody has asked for here.
+    pub(super) unasked: BTreeSet<String>,
+    /// What listeners have said of the memory's row, for all handles on it; nothing where they are asked before the next write.
+    pub(super) memory_labels: Arc<Mutex<Option<BTreeMap<String, String>>>>,
     pub(super) labels: BTreeMap<String, BTreeMap<String, String>>,
     pub(super) failed_read: Option<String>,
     pub(super) is_clearing: bool,
@@ -44,6 +47,17 @@ pub(super) struct SessionState {
     pub(super) row: Option<String>,
     /// The id of the row without which the history is not written.
     pub(super) bound_row: Option<String>,
+    /// The turn that events are said to be of.
+    pub(super) turn: Option<SessionTurn>,
+    /// The other agents that work on the conversation.
+    pub(super) touched_as: BTreeSet<String>,
+}
+
+/// A turn of a session.
+pub(super) struct SessionTurn {
+    pub(super) id: String,
+    /// The grant of the lease that it works under, with which it ends.
+    pub(super) epoch: Option<u64>,
 }
 
 impl SessionState {
@@ -52,13 +66,22 @@ impl SessionState {
             history,
             usage,
             others: Vec::new(),
+            unasked: BTreeSet::new(),
+            memory_labels: Arc::default(),
             labels: BTreeMap::new(),
             failed_read: None,
             is_clearing: false,
             lease: None,
             row: None,
             bound_row: None,
+            turn: None,
+            touched_as: BTreeSet::new(),
         }
+    }
+
+    /// The grant of the lease that is held.
+    pub(super) fn epoch(&self) -> Option<u64> {
+        self.lease.as_ref().map(|counted| counted.lease.epoch())
     }
 
     fn cells(&self) -> impl Iterator<Item = &SharedCell> {
@@ -79,6 +102,14 @@ impl SessionState {
             }
         }
         None
+    }
+
+    /// Takes in a storage that the index has on record, unless it is open. It is not new, so nobody is asked or told.
+    pub(super) fn put_recorded(&mut self, cell: SharedCell) {
+        let prefix = cell.prefix.clone();
+        if self.put(cell).is_none() {
+            self.unasked.insert(prefix);
+        }
     }
 }
 
@@ -112,6 +143,28 @@ impl Session {
     /// True where an identity is this session's alone and not a wider one.
     pub(crate) fn is_own(&self, identity: &SessionIdentity) -> bool {
         identity.base().same_storage(&self.base)
+    }
+
+    /// True for what is cleared and removed with the session: what is its alone, and its history and memory whoever shares them.
+    pub(crate) fn takes_along(&self, identity: &SessionIdentity) -> bool {
+        let scope = identity.scope();
+        self.is_own(identity) || matches!(scope, Some(ChatHistoryStorage::PREFIX | memory::SCOPE))
+    }
+
+    /// The index rows of what the agent keeps in this session's chat, also of storages that nobody has opened here. No filter tells
+    /// those of a session without a chat from those of all chats, so none of them are looked for.
+    pub(crate) async fn own_rows(&self) -> Result<Vec<IndexRow>> {
+        if self.base.chat_name().is_none() {
+            return Ok(Vec::new());
+        }
+        let is_own = |row: &IndexRow| self.is_own(&row.identity);
+        let agent = self.base.agent_name();
+        self.ambit.rows_of(agent, &self.base, is_own).await
+    }
+
+    /// Has listeners asked again before the next write of the memory, whose row is gone.
+    pub(crate) fn forget_memory_row(&self) {
+        *self.state().memory_labels.lock() = None;
     }
 
     /// The condition under which a turn's writes count.
@@ -184,8 +237,17 @@ impl Session {
         let tenant = self.ambit.caller().tenant();
         EventMetadata {
             caller_id,
+            turn_id: self.turn_id(),
             ..EventMetadata::new(tenant, self.base.clone(), clock.now())
         }
+    }
+
+    /// The turn at work. It is over with its lease, however that ends.
+    fn turn_id(&self) -> Option<String> {
+        let state = self.state();
+        let turn = state.turn.as_ref();
+        let turn = turn.filter(|turn| turn.epoch == state.epoch());
+        turn.map(|turn| turn.id.clone())
     }
 
     pub(super) fn cell(&self, prefix: &str) -> Option<SharedCell> {
@@ -195,11 +257,8 @@ impl Session {
             .cloned()
     }
 
-    /// The storage with this prefix as the index has it on record, else as the agent keeps such.
+    /// The storage with this prefix as the agent keeps such.
     pub(super) fn cell_of_kind(&self, prefix: &str) -> Result<SharedCell> {
-        if let Some(cell) = self.recorded.iter().rfind(|cell| cell.prefix == prefix) {
-            return Ok(cell.clone());
-        }
         let (own, stores) = (self.agent.drivers(prefix), self.ambit.stores());
         let placement = placement(own, stores, prefix)?;
         Ok(Arc::new(StorageCell::new(prefix, &self.base, placement)?))

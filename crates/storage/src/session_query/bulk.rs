@@ -43,6 +43,7 @@ impl SessionQuery {
     ) -> Result<()> {
         let plan = RemovalPlan {
             action,
+            agent: self.filter.agent.as_deref(),
             is_dry: self.is_dry,
             spares_wider_usage: self.filter.scope.is_none(),
         };

@@ -60,11 +60,13 @@ impl LiveAgent {
         let rows = query.page(None, 1_000).await?;
         let mut items: Vec<SessionIdentity> =
             rows.items.into_iter().map(|row| row.identity).collect();
-        let unsaved = self.context().unsaved_identities().into_iter();
-        let wanted = unsaved
-            .filter(|identity| query.wants_scope(identity.scope()) && !items.contains(identity));
-        let wanted: Vec<SessionIdentity> = wanted.collect();
-        items.extend(wanted);
+        for identity in self.context().unsaved_identities() {
+            // The row of a group has the identity of the agent that came first.
+            let is_known = |item: &SessionIdentity| item.same_storage(&identity);
+            if query.wants_scope(identity.scope()) && !items.iter().any(is_known) {
+                items.push(identity);
+            }
+        }
         Ok(Page {
             items,
             next: rows.next,

@@ -2,13 +2,16 @@
 
 use crate::bed::{Bed, Case, chat, heard, say};
 use ambit_storage::LiveAgent;
+use ambit_storage::batch::Batch;
+use ambit_storage::event::MessageAdded;
 use ambit_storage::lease::OnBusy;
 use ambit_storage::storage::Message;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use tokio::sync::Barrier;
 
 pub const CASES: &[Case] = cases![
     g010_an_append_beside_a_turn_succeeds_and_is_seen_by_its_next_read,
+    what_is_added_in_a_turn_is_told_as_the_turns,
     g013_interleaved_sessions_never_see_each_others_identity,
     g050_adding_after_reading_part_of_a_view_keeps_the_rest,
     g050_adding_behind_a_shortened_view_keeps_the_archive,
@@ -34,6 +37,28 @@ async fn g010_an_append_beside_a_turn_succeeds_and_is_seen_by_its_next_read(bed:
     turn.context().save().await.unwrap();
     turn.context().end_turn().await.unwrap();
     assert_eq!(heard(&turn).await, ["first", "half", "beside", "whole"]);
+}
+
+async fn what_is_added_in_a_turn_is_told_as_the_turns(bed: Bed) {
+    let ambit = bed.ambit();
+    let agent = chat(&ambit, "c", &["before"]).await;
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let heard = told.clone();
+    ambit.after(move |event: Arc<MessageAdded>| {
+        heard.lock().unwrap().push(event.about.turn_id.clone());
+        Box::pin(async { Ok(()) })
+    });
+    let context = agent.context();
+    for turn in ["one", "two"] {
+        context.begin_turn(OnBusy::Reject).await.unwrap();
+        context.set_turn_id(turn);
+        let text = Message::assistant("within");
+        agent.history().add_message(text).await.unwrap();
+        context.save_and_end_turn(Batch::default()).await.unwrap();
+        say(&agent, &["behind"]).await;
+    }
+    let turns = ["one", "two"].map(|turn| [Some(turn.to_owned()), None]);
+    assert_eq!(*told.lock().unwrap(), turns.concat());
 }
 
 async fn g013_interleaved_sessions_never_see_each_others_identity(bed: Bed) {

@@ -1,16 +1,19 @@
 //! Groups, teams and organisations: G64, G66 and G70.
 
-use crate::agents::{Member, Organisation, Plain, Team, Tenants};
-use crate::bed::{Bed, Case, heard, rows, say, spend};
+use crate::agents::{Asked, Member, Organisation, Plain, Team, Tenants};
+use crate::bed::{Bed, Case, chat, heard, rows, say, spend};
 use ambit_storage::{Ambit, Caller, Context, Error, LiveAgent, Usage};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 pub const CASES: &[Case] = cases![
     g064_a_missing_value_refuses_the_session,
+    what_is_on_record_is_opened_without_asking_its_agent,
     g066_bulk_removal_acts_on_the_stored_identity,
     g070_agents_of_a_group_read_one_conversation,
     g070_leaving_the_group_is_immediate,
+    the_other_agents_are_named_whichever_is_asked_for,
+    a_shared_storage_is_listed_once,
 ];
 
 async fn g064_a_missing_value_refuses_the_session(bed: Bed) {
@@ -55,6 +58,32 @@ async fn g064_a_missing_value_refuses_the_session(bed: Bed) {
         }
     }
     assert_eq!(rows(bed.driver.as_ref()).await, []);
+}
+
+async fn what_is_on_record_is_opened_without_asking_its_agent(bed: Bed) {
+    let asked = Arc::new(AtomicU64::new(0));
+    let builder = Ambit::builder(bed.stores().build().unwrap());
+    let ambit = builder.agent(Team).agent(Asked(asked.clone())).build();
+    let red = ambit.acting_as(&Caller::system("default").with_team("red"));
+    let team = red.agent("Team").unwrap();
+    let agent = team.for_user_id("ann").await.unwrap();
+    spend(&agent, 5);
+    say(&agent, &["to the team"]).await;
+    // Whoever works in the background is in no team.
+    let team = ambit.agent("Team").unwrap();
+    let history = agent.history().identity().clone();
+    let again = team.from_identity(&history).await.unwrap();
+    assert_eq!(heard(&again).await, ["to the team"]);
+    assert_eq!(again.context().usage().records().await.unwrap().len(), 1);
+    let support = chat(&ambit, "c", &["hi"]).await;
+    spend(&support, 1);
+    support.context().save().await.unwrap();
+    assert_ne!(asked.swap(0, Ordering::SeqCst), 0);
+    let definition = ambit.agent("Support").unwrap();
+    let base = support.context().identity();
+    let again = definition.from_identity(base).await.unwrap();
+    assert_eq!(heard(&again).await, ["hi"]);
+    assert_eq!(asked.load(Ordering::SeqCst), 0);
 }
 
 async fn of_team(ambit: &Ambit, team: &str) -> LiveAgent {
@@ -183,4 +212,41 @@ async fn g070_leaving_the_group_is_immediate(bed: Bed) {
         heard(&agents[1].for_chat("c").await.unwrap()).await,
         ["shared", "shared"]
     );
+}
+
+/// An installation of two agents of the group `desk`, both of which have spoken in the chat `c`.
+async fn desk(bed: &Bed) -> Ambit {
+    let is_in = Arc::new(AtomicBool::new(true));
+    let builder = Ambit::builder(bed.stores().build().unwrap());
+    let builder = builder.agent(Member("One", is_in.clone()));
+    let ambit = builder.agent(Member("Two", is_in)).build();
+    for name in ["One", "Two"] {
+        say(&at_desk(&ambit, name).await, &[name]).await;
+    }
+    ambit
+}
+
+async fn at_desk(ambit: &Ambit, name: &str) -> LiveAgent {
+    ambit.agent(name).unwrap().for_chat("c").await.unwrap()
+}
+
+async fn the_other_agents_are_named_whichever_is_asked_for(bed: Bed) {
+    for (asked, other) in [("One", "Two"), ("Two", "One")] {
+        let ambit = desk(&bed).await;
+        let query = Context::of(&ambit, asked).unwrap();
+        assert_eq!(query.clear().await.unwrap().shared_with, [other]);
+        let agent = at_desk(&ambit, asked).await;
+        let report = agent.context().remove().await.unwrap();
+        assert_eq!(report.shared_with, [other]);
+    }
+}
+
+async fn a_shared_storage_is_listed_once(bed: Bed) {
+    let ambit = desk(&bed).await;
+    for name in ["One", "Two"] {
+        let agent = at_desk(&ambit, name).await;
+        let keys = agent.storage_keys().await.unwrap().items;
+        assert_eq!(keys, ["chatHistory_desk_c", "usage_desk_c"]);
+        assert_eq!(agent.chat_identities().await.unwrap().items.len(), 1);
+    }
 }

@@ -31,6 +31,7 @@ mod days;
 mod dump;
 mod filter;
 mod group;
+mod memory_rows;
 mod names;
 mod nested;
 mod order;
@@ -56,6 +57,7 @@ const AREAS: &[&[Case]] = &[
     days::CASES,
     filter::CASES,
     group::CASES,
+    memory_rows::CASES,
     names::CASES,
     nested::CASES,
     order::CASES,

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 
 pub const CASES: &[Case] = cases![
     g123_a_new_agent,
+    g123_what_is_on_record_is_nothing_new,
     g123_a_save_of_changes_and_of_nothing,
     g123_a_read,
     g123_a_clear_and_its_save,
@@ -93,26 +94,45 @@ async fn filled(ambit: &Ambit) -> (LiveAgent, Heard) {
     (agent, listen(ambit))
 }
 
+const NEW_AGENT: [&str; 6] = [
+    "ContextCreated",
+    "IdentityAdding",
+    "StorageRegistered",
+    "IdentityAdding",
+    "StorageRegistered",
+    "AgentInitialized",
+];
+
 async fn g123_a_new_agent(bed: Bed) {
     let ambit = bed.ambit();
     let heard = listen(&ambit);
     let support = ambit.agent("Support").unwrap();
-    let expected = [
-        "ContextCreated",
-        "IdentityAdding",
-        "StorageRegistered",
-        "IdentityAdding",
-        "StorageRegistered",
-        "AgentInitialized",
-    ];
     let agent = support.for_chat("c").await.unwrap();
-    assert_eq!(heard.take(), expected);
+    assert_eq!(heard.take(), NEW_AGENT);
     agent.context().storage::<Notes>().await.unwrap();
     assert_eq!(heard.take(), ["IdentityAdding", "StorageRegistered"]);
     agent.context().storage::<Notes>().await.unwrap();
     assert_eq!(heard.take(), [""; 0]);
     support.for_chat("c").await.unwrap();
-    assert_eq!(heard.take(), expected);
+    assert_eq!(heard.take(), NEW_AGENT);
+}
+
+async fn g123_what_is_on_record_is_nothing_new(bed: Bed) {
+    let ambit = bed.ambit();
+    let (agent, heard) = filled(&ambit).await;
+    let support = ambit.agent("Support").unwrap();
+    let base = agent.context().identity();
+    let again = support.from_identity(base).await.unwrap();
+    assert_eq!(heard.take(), NEW_AGENT);
+    let fresh = support.for_chat("c").await.unwrap();
+    heard.take();
+    fresh.context().clear().await.unwrap();
+    assert_eq!(heard.take(), ["ContextClearing"]);
+    for context in [again.context(), fresh.context()] {
+        context.register::<Notes>().await.unwrap();
+        assert_eq!(invalid(context.register::<Notes>().await), "prefix");
+    }
+    assert_eq!(heard.take(), [""; 0]);
 }
 
 async fn g123_a_save_of_changes_and_of_nothing(bed: Bed) {

@@ -1,6 +1,6 @@
 //! What a listener's veto or error stops: G124.
 
-use crate::bed::{Bed, Case, chat, heard, spend};
+use crate::bed::{Bed, Case, chat, heard, rows, spend};
 use ambit_storage::event::*;
 use ambit_storage::storage::Message;
 use ambit_storage::{Ambit, Context, Error, LiveAgent};
@@ -11,6 +11,7 @@ pub const CASES: &[Case] = cases![
     g124_a_veto_stops_a_save_and_nothing_is_written,
     g124_a_veto_stops_a_message_before_it_is_staged,
     g124_a_veto_stops_a_new_session,
+    g124_a_veto_stops_a_new_memory,
     g124_a_veto_stops_a_clear_and_a_read,
     g124_a_veto_stops_a_remove_before_anything_is_gone,
     g124_a_veto_of_one_identity_leaves_the_rest_of_a_bulk_removal,
@@ -104,6 +105,26 @@ async fn g124_a_veto_stops_a_new_session(bed: Bed) {
     assert_eq!(vetoed(opened), "IdentityAdding");
     assert!(support.for_user_id("ann").await.is_ok());
     assert_eq!(Context::named(&ambit, "Support").count().await.unwrap(), 0);
+}
+
+async fn g124_a_veto_stops_a_new_memory(bed: Bed) {
+    let ambit = bed.ambit();
+    let agent = chat(&ambit, "c", &["one"]).await;
+    let memory = agent.context().memory().unwrap();
+    let switch = bans::<IdentityAdding>(&ambit, |event| event.storage == "memory");
+    ambit.bus().before(|event: &mut IdentityAdding| {
+        let kind = event.storage.clone();
+        event.labels.insert("kind".to_owned(), kind);
+        Box::pin(async { Ok(Verdict::Continue) })
+    });
+    let before = bed.snapshot().await;
+    assert_eq!(vetoed(memory.set("k", &1, None).await), "IdentityAdding");
+    assert_eq!(bed.snapshot().await, before);
+    switch.store(false, Ordering::SeqCst);
+    memory.set("k", &1, None).await.unwrap();
+    let rows = rows(bed.driver.as_ref()).await;
+    let kinds: Vec<_> = rows.iter().map(|row| row.labels.get("kind")).collect();
+    assert_eq!(kinds, [None, Some(&"memory".to_owned())]);
 }
 
 async fn g124_a_veto_stops_a_clear_and_a_read(bed: Bed) {

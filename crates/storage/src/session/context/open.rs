@@ -16,41 +16,27 @@ use crate::{Result, address, memory};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-/// The storages that every session has.
+/// The storages that a session begins with.
 pub(crate) struct SessionStorages {
     pub(crate) history: ChatHistoryStorage,
     pub(crate) usage: UsageStorage,
-    /// Storages of other kinds that the index has on record.
+    /// Those of other kinds that the index has on record.
     pub(crate) recorded: Vec<SharedCell>,
     /// The id of the history's index row, where it has one.
     pub(crate) row: Option<String>,
 }
 
-impl SessionStorages {
-    /// Puts the storage of the row's scope where the index says it is.
-    pub(crate) fn place(&mut self, row: &IndexRow, stores: &Stores) -> Result<()> {
-        let placement = || stores.chain(&row.placement);
-        match row.identity.scope() {
-            Some(ChatHistoryStorage::PREFIX) => {
-                self.row = Some(row.id.clone());
-                self.history = ChatHistoryStorage::new(
-                    row.identity.clone(),
-                    placement()?,
-                    self.history.options(),
-                )?;
-            }
-            Some(UsageStorage::PREFIX) => {
-                self.usage = UsageStorage::new(row.identity.clone(), placement()?)?;
-            }
-            // A conversation's memory is where its history is.
-            None | Some(memory::SCOPE) => {}
-            Some(scope) => {
-                let cell = StorageCell::new(scope, &row.identity, placement()?)?;
-                self.recorded.push(Arc::new(cell));
-            }
-        }
-        Ok(())
-    }
+/// The storage of a row where the index says it is, if it is of an application's own kind.
+pub(crate) fn recorded_cell(row: &IndexRow, stores: &Stores) -> Result<Option<SharedCell>> {
+    let scope = row.identity.scope();
+    // A conversation's memory is where its history is.
+    let own = scope.filter(|scope| !is_part(scope) && *scope != memory::SCOPE);
+    let Some(scope) = own else {
+        return Ok(None);
+    };
+    let placement = stores.chain(&row.placement)?;
+    let cell = StorageCell::new(scope, &row.identity, placement)?;
+    Ok(Some(Arc::new(cell)))
 }
 
 /// Stands in for the agent of a stored identity, whose code is not run.
@@ -81,17 +67,19 @@ impl Context {
             caller.tenant().to_owned()
         };
         let (history, usage) = (parts.history.cell().clone(), parts.usage.cell().clone());
+        let mut state = SessionState::new(history.clone(), usage.clone());
+        state.row = parts.row;
+        if !is_temporary {
+            let recorded = parts.recorded.into_iter();
+            recorded.for_each(|cell| state.put_recorded(cell));
+        }
         let session = Session {
             ambit: ambit.clone(),
             agent,
             base,
             tenant,
             options: parts.history.options(),
-            recorded: parts.recorded,
-            state: Mutex::new(SessionState {
-                row: parts.row,
-                ..SessionState::new(history.clone(), usage.clone())
-            }),
+            state: Mutex::new(state),
             saving: Default::default(),
         };
         let context = Self {
@@ -107,6 +95,24 @@ impl Context {
         context.register_cell(&history).await?;
         context.register_cell(&usage).await?;
         Ok(context)
+    }
+
+    /// Opens the session's storages that the index has on record and nobody has opened here. One whose store is not set up any more
+    /// cannot be opened, and keeps nobody from the others.
+    pub(super) async fn open_recorded(&self) -> Result<()> {
+        if self.is_temporary() {
+            return Ok(());
+        }
+        for row in self.session.seen(self.session.own_rows().await)? {
+            match recorded_cell(&row, self.ambit().stores()) {
+                Ok(Some(cell)) => self.session.state().put_recorded(cell),
+                Ok(None) => {}
+                Err(error) => {
+                    tracing::warn!(session.key = %row.identity.key(), error.message = %error, "a storage of a session cannot be opened");
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The context of one stored identity, opened without its agent's code and without events.
@@ -130,7 +136,6 @@ impl Context {
             base,
             tenant: row.tenant.clone(),
             options: HistoryOptions::default(),
-            recorded: Vec::new(),
             state: Mutex::new(state),
             saving: Default::default(),
         };
