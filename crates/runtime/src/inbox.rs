@@ -4,11 +4,12 @@ use crate::error::{Error, Result};
 use crate::turn_info::TurnInterrupt;
 use crate::turn_info::TurnStopReason;
 use ambit_storage::address::LogKey;
-use ambit_storage::batch::{Batch, BatchCheck, BatchWrite, NewEntry};
-use ambit_storage::driver::{Driver, LogRange};
+use ambit_storage::batch::{Batch, BatchCheck, BatchWrite, Head, NewEntry};
+use ambit_storage::driver::{Driver, LogRange, LogWatch};
 use ambit_storage::ids;
 use ambit_storage::json::Json;
 use std::sync::Arc;
+use tokio::sync::OnceCell;
 
 /// Entries read at once: more than anybody sends during one step.
 const MOST: usize = 256;
@@ -21,16 +22,52 @@ pub(crate) struct ReceivedInterrupt {
     pub interrupt: TurnInterrupt,
 }
 
+/// How much of an inbox has been read.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct InboxPosition {
+    /// The number of the last entry that was read.
+    pub last: u64,
+    /// The generation of the log, where there was one to read.
+    generation: Option<u64>,
+}
+
 /// One turn's inbox.
-#[derive(Clone)]
 pub(crate) struct TurnInbox {
     driver: Arc<dyn Driver>,
     log: LogKey,
+    /// Waits for what comes in since the turn listens.
+    watch: OnceCell<LogWatch>,
+}
+
+impl InboxPosition {
+    /// Behind this entry, of a log that has not been read yet.
+    pub fn after(last: u64) -> Self {
+        Self {
+            last,
+            generation: None,
+        }
+    }
 }
 
 impl TurnInbox {
     pub fn new(driver: Arc<dyn Driver>, log: LogKey) -> Self {
-        Self { driver, log }
+        Self {
+            driver,
+            log,
+            watch: OnceCell::new(),
+        }
+    }
+
+    /// Begins to listen, before anybody can send something.
+    pub async fn listen(&self) -> Result<()> {
+        let watch = || self.driver.watch(&self.log);
+        self.watch.get_or_try_init(watch).await?;
+        Ok(())
+    }
+
+    /// Whether there may be something, as far as it is heard of here yet.
+    pub fn has_any(&self) -> bool {
+        self.watch.get().is_none_or(LogWatch::has_changed)
     }
 
     /// Puts something in, if this holds.
@@ -48,25 +85,40 @@ impl TurnInbox {
         Ok(())
     }
 
-    /// What came in behind this entry, and the number of the last of it.
-    pub async fn read(&self, after: u64) -> Result<(Vec<ReceivedInterrupt>, u64)> {
-        let range = LogRange::from(after + 1, MOST);
+    /// What came in behind this, and how much has been read with it.
+    pub async fn read(
+        &self,
+        after: InboxPosition,
+    ) -> Result<(Vec<ReceivedInterrupt>, InboxPosition)> {
+        let range = LogRange::from(after.last + 1, MOST);
         let page = self.driver.read(&self.log, range).await?;
-        let mut last = after;
+        let mut read = InboxPosition {
+            generation: page.head.map(|head| head.generation),
+            ..after
+        };
         let mut received = Vec::new();
         for entry in page.entries {
-            last = entry.seq;
+            read.last = entry.seq;
             received.push(ReceivedInterrupt {
                 interrupt: entry.body.to()?,
                 id: entry.id,
             });
         }
-        Ok((received, last))
+        Ok((received, read))
     }
 
-    /// Waits for something behind this entry that cannot wait for the next step.
-    pub async fn forced(&self, after: u64) -> TurnStopReason {
-        match self.watch(after).await {
+    /// What the last commit of a turn has of it: nothing has come in behind this, and what was read goes.
+    pub fn end(&self, read: InboxPosition) -> Batch {
+        let head = read.generation.map(|own| Head::new(own, read.last));
+        let drop = head.map(|_| BatchWrite::Drop {
+            log: self.log.clone(),
+        });
+        Batch::of(drop).checking(BatchCheck::head(self.log.clone(), head))
+    }
+
+    /// Waits for something behind this that cannot wait for the next step.
+    pub async fn forced(&self, after: InboxPosition) -> TurnStopReason {
+        match self.forced_or_failed(after).await {
             Ok(stop) => stop,
             Err(error) => {
                 // What came in is taken up at the next step all the same.
@@ -76,18 +128,22 @@ impl TurnInbox {
         }
     }
 
-    async fn watch(&self, mut after: u64) -> Result<TurnStopReason> {
-        let mut watch = self.driver.watch(&self.log).await?;
-        loop {
-            let (received, last) = self.read(after).await?;
-            after = last;
-            let mut interrupts = received.iter().map(|it| &it.interrupt);
-            if let Some(stop) = interrupts.find_map(TurnInterrupt::stops) {
+    async fn forced_or_failed(&self, mut after: InboxPosition) -> Result<TurnStopReason> {
+        let watch = async || {
+            let mut watch = self.driver.watch(&self.log).await?;
+            // Something may have been there before.
+            watch.mark_changed();
+            Ok::<_, Error>(watch)
+        };
+        let mut watch = self.watch.get_or_try_init(watch).await?.clone();
+        while watch.changed().await {
+            let (received, read) = self.read(after).await?;
+            after = read;
+            let mut stops = received.iter().filter_map(|it| it.interrupt.stops());
+            if let Some(stop) = stops.next() {
                 return Ok(stop);
             }
-            if !watch.changed().await {
-                return Err(Error::internal("the store has been closed"));
-            }
         }
+        Err(Error::internal("the store has been closed"))
     }
 }

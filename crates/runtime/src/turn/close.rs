@@ -6,6 +6,7 @@ mod failure;
 mod hits;
 mod telemetry;
 mod title;
+mod vetoed;
 
 pub(crate) use hits::store_hits;
 pub(crate) use title::CONCURRENT_TITLES;
@@ -22,7 +23,7 @@ use crate::runtime_core::stopping;
 use crate::trace::TraceStatus;
 use crate::turn_info::{TurnInfo, TurnStatus, TurnStopReason, TurnTotals};
 use crate::turn_location;
-use ambit_storage::batch::{Batch, BatchWrite};
+use ambit_storage::batch::BatchWrite;
 use ambit_storage::clock::to_millis;
 use ambit_storage::json::Json;
 use ambit_storage::operation::Operation;
@@ -108,9 +109,6 @@ impl Turn {
         self.hand_over_trace().await;
         self.context.count_end(ending.status);
         self.context.reach_fault_point("turn.closed");
-        if let Err(error) = self.store_late_messages().await {
-            tracing::warn!(request.id = self.context.id(), %error, "what came in at the turn's end is not in its history");
-        }
         let status = match ending.status {
             _ if ending.veto().is_some() => "vetoed",
             TurnStatus::Completed | TurnStatus::Running => "completed",
@@ -157,7 +155,9 @@ impl Turn {
             self.conversation.session.history().discard();
             ending = TurnEnding::failed(error);
         }
-        if let Err(error) = self.stage_late_messages().await {
+        if self.context.live.inbox.has_any()
+            && let Err(error) = self.stage_late_messages(true).await
+        {
             self.output.warn(&format!(
                 "what came in at the turn's end is not in its history: {error}"
             ));
@@ -240,7 +240,7 @@ impl Turn {
         writes.append(&mut trace.writes);
         self.conversation.stage(writes.clone());
         self.context.reach_fault_point("turn.before_close");
-        match self.save(!self.conversation.is_held_by_next).await {
+        match self.save(true).await {
             Err(error) if error.code == ErrorCode::Vetoed => {
                 self.commit_past_listeners(writes).await?;
             }
@@ -278,6 +278,7 @@ impl Turn {
             tools: Some(self.output.answers.tool_results.len() as u64),
             usage: Some(used.usage),
             cost: used.cost,
+            finish_reason: self.output.answers.finish_reason.clone(),
         }
     }
 
@@ -320,31 +321,6 @@ impl Turn {
         };
         writes.extend(retention::note(&ended, periods)?);
         Ok(writes)
-    }
-
-    /// A listener that stops the history from being saved does not stop the turn from ending, nor what it has used from being
-    /// booked.
-    async fn commit_past_listeners(&self, writes: Vec<BatchWrite>) -> Result<()> {
-        let session = &self.conversation.session;
-        let context = session.context();
-        session.history().discard();
-        if let Err(error) = context.save().await {
-            let why = log_words::failure(&error.into());
-            tracing::warn!(
-                request.id = self.context.id(),
-                error.message = why,
-                "what a turn has used is not booked"
-            );
-        }
-        context.discard();
-        let mut batch = Batch::of(writes);
-        let lease = context.lease();
-        batch.checks.extend(lease.map(|lease| lease.check()));
-        self.conversation.driver().commit(batch).await?;
-        if !self.conversation.is_held_by_next {
-            context.end_turn().await?;
-        }
-        Ok(())
     }
 }
 

@@ -5,6 +5,7 @@ use crate::chat::ChatMessage;
 use crate::chat_message;
 use crate::chats;
 use crate::error::Result;
+use crate::inbox::InboxPosition;
 use crate::loaded_app::LoadedApp;
 use crate::request::TurnRequest;
 use ambit_storage::LiveAgent;
@@ -39,7 +40,7 @@ pub(super) struct Conversation {
     /// The last stored message that was looked at.
     pub last_seen_message: Option<String>,
     /// How much of what was sent to the turn is taken in.
-    pub inbox_position: u64,
+    pub inbox_position: InboxPosition,
     /// The lease is that of the next turn, which waits until this one is closed.
     pub is_held_by_next: bool,
     /// Whether the request leaves the history alone: it is neither loaded nor written.
@@ -55,7 +56,7 @@ impl Conversation {
             omitted: OmittedMessages::default(),
             superseded: None,
             last_seen_message: None,
-            inbox_position: 0,
+            inbox_position: InboxPosition::default(),
             is_held_by_next: false,
             is_history_skipped: request.skip.history,
         }
@@ -78,12 +79,12 @@ impl Conversation {
         self.omitted = omitted;
     }
 
-    /// Stages a message for the history.
-    pub async fn append(&self, message: Message) -> Result<()> {
-        if !self.is_history_skipped {
-            self.session.history().add_message(message).await?;
+    /// Stages a message for the history. Returns it as listeners have left it.
+    pub async fn append(&self, message: Message) -> Result<Message> {
+        if self.is_history_skipped {
+            return Ok(message);
         }
-        Ok(())
+        Ok(self.session.history().add_message(message).await?)
     }
 
     /// Stages writes that go along with the next save.

@@ -12,7 +12,6 @@ use crate::inbox::ReceivedInterrupt;
 use crate::journal::{JournalStep, RoundPosition};
 use crate::llm::ModelAnswer;
 use crate::turn_info::{TurnInterrupt, TurnStopReason};
-use ambit_storage::batch::BatchWrite;
 use ambit_storage::storage::Message;
 use serde_json::json;
 use std::collections::HashSet;
@@ -99,25 +98,21 @@ impl Turn {
         Ok(true)
     }
 
-    /// Stages what came in too late to be answered: it stays in the conversation.
-    pub(super) async fn stage_late_messages(&mut self) -> Result<()> {
+    /// Stages what came in too late to be answered: it stays in the conversation. Clients are told while their stream is open.
+    pub(super) async fn stage_late_messages(&mut self, is_told: bool) -> Result<()> {
         for received in self.received().await? {
-            self.take_in(&received).await?;
+            if let Err(error) = self.take_in(&received, is_told).await {
+                tracing::warn!(request.id = self.context.id(), %error, "what came in at the turn's end is not in its history");
+            }
         }
         Ok(())
     }
 
-    /// The same for what came in while the turn was being closed; nothing can come in any more.
-    pub(super) async fn store_late_messages(&mut self) -> Result<()> {
-        for received in self.received().await? {
-            self.stage(self.stored_messages(&received)?).await?;
-        }
-        if self.conversation.inbox_position > 0 {
-            let log = self.context.keys.inbox();
-            self.conversation.stage([BatchWrite::Drop { log }]);
-            self.conversation.session.context().save().await?;
-        }
-        Ok(())
+    /// The same behind the end of the stream, where the last commit was refused for what came in. False where nothing had.
+    pub(super) async fn stage_last_messages(&mut self) -> Result<bool> {
+        let before = self.conversation.inbox_position;
+        self.stage_late_messages(false).await?;
+        Ok(self.conversation.inbox_position != before)
     }
 
     /// What has come in since the last call.
@@ -126,14 +121,14 @@ impl Turn {
             return Ok(Vec::new());
         }
         let mut failures = 0;
-        let (received, last) = loop {
+        let (received, read) = loop {
             let inbox = &self.context.live.inbox;
             match inbox.read(self.conversation.inbox_position).await {
                 Ok(read) => break read,
                 Err(error) => self.wait_before_retry(error, &mut failures).await?,
             }
         };
-        self.conversation.inbox_position = last;
+        self.conversation.inbox_position = read;
         Ok(received)
     }
 
@@ -148,21 +143,16 @@ impl Turn {
         let is_cancelled = stops.any(|reason| reason == TurnStopReason::Cancelled);
         let mut messages = said;
         for received in added {
-            self.take_in(&received).await?;
-            let TurnInterrupt {
-                metadata,
-                messages: own,
-                ..
-            } = received.interrupt;
+            messages.extend(self.take_in(&received, true).await?);
+            let metadata = received.interrupt.metadata;
             self.context.settings.metadata.extend(metadata);
-            messages.extend(own);
         }
         self.record(JournalStep::Added {
             run: before.run,
             round: before.round,
             messages,
             ids: Vec::new(),
-            inbox: self.conversation.inbox_position,
+            inbox: self.conversation.inbox_position.last,
         })
         .await?;
         if is_cancelled {
@@ -173,11 +163,22 @@ impl Turn {
         Ok(())
     }
 
-    /// Tells clients of an interrupt, and stages its messages.
-    async fn take_in(&self, received: &ReceivedInterrupt) -> Result<()> {
+    /// Stages the messages of an interrupt, of which clients are told. Returns what hooks and models get of them.
+    async fn take_in(
+        &self,
+        received: &ReceivedInterrupt,
+        is_told: bool,
+    ) -> Result<Vec<ChatMessage>> {
         let stored = self.stored_messages(received)?;
-        self.emit_interrupt(&received.interrupt, &stored);
-        self.stage(stored).await
+        let interrupt = &received.interrupt;
+        if is_told {
+            self.emit_interrupt(interrupt, &stored);
+        }
+        let mut messages = Vec::with_capacity(stored.len());
+        for (sent, stored) in interrupt.messages.iter().zip(stored) {
+            messages.extend(self.append_sent(sent.clone(), stored).await?);
+        }
+        Ok(messages)
     }
 
     /// The messages of an interrupt as the history has them. Their ids are those that clients are told.
@@ -194,16 +195,6 @@ impl Turn {
             Ok(stored)
         });
         stored.collect()
-    }
-
-    async fn stage(&self, messages: Vec<Message>) -> Result<()> {
-        if self.context.request.skip.history {
-            return Ok(());
-        }
-        for stored in messages {
-            self.conversation.append(stored).await?;
-        }
-        Ok(())
     }
 
     fn emit_interrupt(&self, interrupt: &TurnInterrupt, stored: &[Message]) {
@@ -239,7 +230,7 @@ impl Turn {
             round: position.round,
             messages: messages.clone(),
             ids,
-            inbox: self.conversation.inbox_position,
+            inbox: self.conversation.inbox_position.last,
         })
         .await?;
         Ok(messages)

@@ -2,11 +2,13 @@
 
 mod client_calls;
 mod first_commit;
+mod history_copy;
 mod named_messages;
 mod new_messages;
 mod source;
 mod supersede;
 
+pub(super) use new_messages::LONGEST_TURN;
 pub(super) use source::conversation_of;
 
 use super::agent_run::AgentRun;
@@ -34,7 +36,7 @@ use crate::runtime_core::RuntimeCore;
 use crate::stream::{StreamOptions, StreamWriter};
 use crate::trace::TraceTree;
 use crate::turn_info::StartedTurn;
-use ambit_storage::event::ChatHistoryLoaded;
+use ambit_storage::event::{ChatHistoryLoaded, MessageAdding};
 use ambit_storage::json::Json;
 use ambit_storage::storage::{ChatHistoryStorage, Message, Role, StorageKind, SupersededHistory};
 use ambit_storage::{LiveAgent, ids};
@@ -66,12 +68,13 @@ pub(crate) fn open<'a>(
         let begun = async {
             refuse_begun(&session, &request).await?;
             let settled = recover::settle_orphans(core, &session).await?;
-            for message in copied {
-                session.history().add_message(message).await?;
+            if let Some(copied) = copied {
+                copied.stage(&session).await?;
             }
             let clock = &core.stores.options().clock;
             let request_id = request.id.clone();
             let request_id = request_id.unwrap_or_else(|| ids::ordered(clock));
+            session.context().set_turn_id(&request_id);
             keep_new(&session, &mut request).await?;
             // A request that turns out to ask again takes the place of the answer that is there now.
             if found.is_none() {
@@ -224,6 +227,7 @@ impl Turn {
         let start = self.context.start_event(agent);
         self.output.outbox.emit("stream_start", start);
         self.tell_shared_state().await?;
+        self.context.live.inbox.listen().await?;
         self.first_commit().await
     }
 
@@ -290,7 +294,6 @@ impl Turn {
                 client: None,
                 ..chat
             };
-            self.context.request.messages.push(chat);
             stored.turn_id = Some(self.context.ids.request_id.clone());
             let id = format!("{CLIENT_ID_PREFIX}{}", at + 1);
             stored.extras.insert("message_id".to_owned(), id.into());
@@ -301,8 +304,29 @@ impl Turn {
                 let first = first.as_str().into();
                 stored.extras.insert("continues".to_owned(), first);
             }
-            self.conversation.append(stored).await?;
+            let chat = self.append_sent(chat, stored).await?;
+            self.context.request.messages.extend(chat);
         }
         Ok(())
+    }
+
+    /// Stages a message for the history. Returns what hooks and models get of it: what was sent, unless listeners have made
+    /// something else of it.
+    pub(super) async fn append_sent(
+        &self,
+        sent: ChatMessage,
+        message: Message,
+    ) -> Result<Option<ChatMessage>> {
+        if !self.context.has_listener::<MessageAdding>() {
+            self.conversation.append(message).await?;
+            return Ok(Some(sent));
+        }
+        let before = chat_message::to_chat(&message);
+        let stored = self.conversation.append(message).await?;
+        let now = chat_message::to_chat(&stored);
+        Ok(match now == before {
+            true => Some(sent),
+            false => now,
+        })
     }
 }

@@ -14,10 +14,10 @@ use crate::event::AfterSend;
 use crate::journal::{self, JournalEntry, JournalStep, RoundPosition};
 use crate::search::{TurnReferences, TurnSearches};
 use crate::stream::StreamWriter;
-use ambit_storage::LiveAgent;
 use ambit_storage::address::LogKey;
 use ambit_storage::clock::backoff;
 use ambit_storage::event::UsageRecorded;
+use ambit_storage::{LiveAgent, SaveReport};
 use futures::future::BoxFuture;
 use std::sync::Arc;
 use std::time::Duration;
@@ -169,13 +169,16 @@ impl Turn {
         }
     }
 
-    /// Makes all that is staged durable, and gives the conversation back with it if the turn ends. A store that fails for a
-    /// moment is waited for; what could not be written stays staged and goes along with the next write.
-    pub(super) async fn save(&self, is_end: bool) -> Result<()> {
-        let context = self.conversation.session.context();
+    /// Makes all that is staged durable, at the end with what ends with the turn. A store that fails for a moment is waited for;
+    /// what could not be written stays staged and goes along with the next write.
+    pub(super) async fn save(&mut self, is_end: bool) -> Result<()> {
+        let is_held = self.conversation.session.context().lease().is_some();
         let mut tries = 0;
         loop {
             tries += 1;
+            let context = self.conversation.session.context();
+            // Where the conversation is given back already, another store than its own has failed.
+            let is_given_back = is_held && context.lease().is_none();
             // The stream may have stored already what was staged with it and with the history. Before the end that is written all
             // the same: a save of nothing would not notice that the conversation is gone.
             let stored = self.output.stream.take_stored();
@@ -185,26 +188,39 @@ impl Turn {
             // While the rest is saved, more may be staged behind this.
             let staged = self.output.stream.last_staged();
             let last_note = self.journal.usage.last_note();
-            let saved = match is_end {
-                true => context.save_and_end_turn().await,
+            let saved = match is_end && !is_given_back {
+                true => self.save_end().await,
                 false => context.save().await,
             };
-            match saved {
-                Ok(_) => {
-                    self.output.stream.clear_staged(staged);
-                    self.journal.usage.clear_notes(last_note);
-                    return Ok(());
-                }
-                Err(error) if !may_pass(&error) => return Err(error.into()),
-                Err(error) if tries >= TRIES && !(is_end && self.may_retry(&error)) => {
-                    return Err(error.into());
-                }
-                Err(_) => {
-                    tokio::time::sleep(pause(tries)).await;
-                    // After a read that failed nothing is written until one succeeds; if this one fails, so does the next try.
-                    let _ = context.history().count().await;
-                }
+            let Err(error) = saved else {
+                self.output.stream.clear_staged(staged);
+                self.journal.usage.clear_notes(last_note);
+                return Ok(());
+            };
+            let is_conflict = matches!(error, StorageError::Conflict { .. });
+            if is_end && is_conflict && self.stage_last_messages().await? {
+                continue;
             }
+            let is_away = matches!(error, StorageError::Unavailable { .. });
+            let is_waited_for = tries < TRIES || (is_end && is_away && self.waits_for_store());
+            if !may_pass(&error) || !is_waited_for {
+                return Err(error.into());
+            }
+            tokio::time::sleep(pause(tries)).await;
+            // After a read that failed nothing is written until one succeeds; if this one fails, so does the next try.
+            let context = self.conversation.session.context();
+            let _ = context.history().count().await;
+        }
+    }
+
+    /// Saves with the end of the inbox, and gives the conversation back unless the next turn has it already.
+    async fn save_end(&self) -> ambit_storage::Result<SaveReport> {
+        let inbox = &self.context.live.inbox;
+        let end = inbox.end(self.conversation.inbox_position);
+        let context = self.conversation.session.context();
+        match self.conversation.is_held_by_next {
+            true => context.save_with(end).await,
+            false => context.save_and_end_turn(end).await,
         }
     }
 
@@ -228,7 +244,7 @@ impl Turn {
 
     /// After a read that failed: waits a while where the store is away, and the read may be tried again.
     pub(super) async fn wait_before_retry(&self, error: Error, failures: &mut u32) -> Result<()> {
-        if error.code != ErrorCode::Unavailable || !self.holds_conversation() {
+        if error.code != ErrorCode::Unavailable || !self.waits_for_store() {
             return Err(error);
         }
         *failures += 1;
@@ -236,15 +252,12 @@ impl Turn {
         Ok(())
     }
 
-    /// While the conversation is held and the node is not being closed, nobody else knows what came of the turn: a store that
-    /// is away is waited for.
-    fn may_retry(&self, error: &StorageError) -> bool {
-        matches!(error, ambit_storage::Error::Unavailable { .. }) && self.holds_conversation()
-    }
-
-    /// The conversation is held, and the node is not being closed.
-    fn holds_conversation(&self) -> bool {
-        self.conversation.is_held() && !self.context.live.is_left()
+    /// Whether a store that is away is waited for: while the conversation is held and the node is not being closed, nobody else
+    /// knows what came of the turn. Where the next turn waits for it, it is not.
+    fn waits_for_store(&self) -> bool {
+        let conversation = &self.conversation;
+        let is_own = conversation.is_held() && !conversation.is_held_by_next;
+        is_own && !self.context.live.is_left()
     }
 
     /// Writes the record of a model call before the answer, if a listener can tell the order.

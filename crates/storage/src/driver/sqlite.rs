@@ -239,9 +239,11 @@ impl Driver for SqliteDriver {
     }
 
     async fn watch(&self, log: &LogKey) -> Result<LogWatch> {
-        let watch = self.hub.watch(log);
-        self.send(WriterMessage::Look)?;
-        Ok(watch)
+        // While somebody else follows a log, the writer looks already.
+        let mut begun = Ok(());
+        let begin = || begun = self.send(WriterMessage::Look);
+        let watch = self.hub.watch_or_begin(log, begin);
+        begun.map(|()| watch)
     }
 
     async fn sweep(&self, limit: usize) -> Result<u64> {

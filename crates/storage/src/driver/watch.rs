@@ -6,8 +6,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// Waits for a log to grow. Wake-ups may come for nothing, and several changes may come as one; none is missed.
-#[derive(Debug)]
+/// Waits for a log to grow. Wake-ups may come for nothing, and several changes may come as one; none is missed. A clone waits on
+/// its own for what its original has not waited for.
+#[derive(Clone, Debug)]
 pub struct LogWatch {
     changes: watch::Receiver<u64>,
 }
@@ -16,6 +17,16 @@ impl LogWatch {
     /// Waits for a change since the last call (or since the watch was made); `false` when the driver has closed.
     pub async fn changed(&mut self) -> bool {
         self.changes.changed().await.is_ok()
+    }
+
+    /// Whether there is a change that was not waited for, or the driver has closed.
+    pub fn has_changed(&self) -> bool {
+        self.changes.has_changed().unwrap_or(true)
+    }
+
+    /// Has the next wait end at once.
+    pub fn mark_changed(&mut self) {
+        self.changes.mark_changed();
     }
 }
 
@@ -28,8 +39,16 @@ pub struct WatchHub {
 impl WatchHub {
     /// A new watch of this log.
     pub fn watch(&self, log: &LogKey) -> LogWatch {
+        self.watch_or_begin(log, || {})
+    }
+
+    /// The same, and begins something where nobody has followed any log.
+    pub(crate) fn watch_or_begin(&self, log: &LogKey, begin: impl FnOnce()) -> LogWatch {
         let mut watched = self.watched.lock();
         watched.retain(|_, sender| sender.receiver_count() > 0);
+        if watched.is_empty() {
+            begin();
+        }
         let changes = watched
             .entry(log.clone())
             .or_insert_with(|| watch::channel(0).0)

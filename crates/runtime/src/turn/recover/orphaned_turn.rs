@@ -3,6 +3,7 @@
 use crate::chat::ChatMessage;
 use crate::error::{Error, ErrorCode, Result};
 use crate::frame::MessageStatus;
+use crate::inbox::InboxPosition;
 use crate::journal::{self, ATTEMPTS, JournalEntry, JournalStep, OpenTurn, TurnIds, TurnKeys};
 use crate::llm::TokenUsage;
 use crate::outbox::Outbox;
@@ -139,6 +140,7 @@ impl OrphanedTurn {
 /// A turn over what is stored of its logs, and what its models have used as its trace has it.
 async fn resumed_turn(parts: TurnParts) -> Result<(Turn, TokenUsage)> {
     let options = parts.core.stores.options().clone();
+    parts.session.context().set_turn_id(&parts.ids.request_id);
     let keys = parts.keys();
     let events = parts.target(keys.events());
     let events = StreamWriter::resume(events, StreamOptions::default()).await?;
@@ -186,7 +188,8 @@ impl Turn {
         let first = end.messages.iter().position(|message| is_own(&message));
         end.messages.truncate(first.unwrap_or(end.messages.len()));
         self.conversation.set_history(end);
-        self.conversation.inbox_position = self.journal.replay.inbox_position();
+        let taken = self.journal.replay.inbox_position();
+        self.conversation.inbox_position = InboxPosition::after(taken);
         Ok(())
     }
 
