@@ -50,6 +50,8 @@ pub const OVERLAYS: &str = "overlays";
 pub const BLOBS: &str = "blobs";
 /// The value that counts the erasures of single items.
 pub const ERASURES: &str = "erasures";
+/// The value that names the rows from which a history has copies of messages.
+pub const COPY_SOURCES: &str = "copy_sources";
 /// The value with what persons changed of a conversation; below it, what else is known besides the index row.
 pub const CHAT: &str = "chat";
 
@@ -140,6 +142,12 @@ impl Space {
     /// Which conversation a request of the tenant belongs to, by the request's id.
     pub fn requests(tenant: &str) -> Self {
         Self::new(tenant, "i:requests")
+    }
+
+    /// Which histories of the tenant have copies of messages of others, by the ids of the index rows that those come from, and what is
+    /// erased of these rows.
+    pub fn copies(tenant: &str) -> Self {
+        Self::new(tenant, "i:copies")
     }
 
     /// Which conversations of one person all members of a team may use, by the id of their index rows.

@@ -3,6 +3,7 @@
 use crate::Result;
 use crate::address::{ITEMS, Space, ValueKey};
 use crate::batch::BatchWrite;
+use crate::copies;
 use crate::driver::{Driver, LogPages, ValuePart, ValueScan};
 use crate::identity::SessionIdentity;
 use crate::items::{CHUNK, load};
@@ -45,16 +46,17 @@ pub(crate) struct Erasure<'a> {
 }
 
 impl Erasure<'_> {
-    /// The writes that go with it: a history takes its memory along, its owner's index, and what is noted of turns that
-    /// nobody runs any more; a memory its index, usage its sums.
+    /// The writes that go with it: a history takes its memory along, its owner's index, and what is noted of its copies and of
+    /// turns that nobody runs any more; a memory its index, usage its sums.
     pub(crate) async fn dependent_writes(&self, driver: &dyn Driver) -> Result<Vec<BatchWrite>> {
         let space = Space::of(self.tenant, self.identity);
         match self.identity.scope() {
             Some(CHAT_HISTORY) => {
                 let memory = self.identity.with_scope(SCOPE)?;
-                let open = open_turns(driver, &space).await?.into_iter();
+                let mut noted = open_turns(driver, &space).await?;
+                noted.extend(copies::note_keys_of(driver, &space).await?);
                 let forget = |key| BatchWrite::apply(key, Operation::Del, None);
-                let mut writes: Vec<BatchWrite> = open.map(forget).collect();
+                let mut writes: Vec<BatchWrite> = noted.into_iter().map(forget).collect();
                 let memory = Space::of(self.tenant, &memory);
                 writes.extend(forget_index(&memory, self.drivers));
                 writes.push(self.action.on(memory));

@@ -7,7 +7,7 @@ mod staged;
 mod view;
 
 pub use cell::INLINE;
-pub(crate) use cell::{SharedCell, StorageCell};
+pub(crate) use cell::{SharedCell, StorageCell, ViewEnd, to_usize};
 pub(crate) use hidden::{EntryRange, HiddenRange, behind, cut, shown, visible};
 pub(crate) use staged::StagedChanges;
 pub(crate) use view::{

@@ -68,6 +68,7 @@ mod caller;
 pub mod clock;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+pub mod copies;
 mod data_kind;
 mod debug;
 mod detach_on_drop;

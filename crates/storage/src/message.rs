@@ -7,6 +7,9 @@ pub use model_view::{for_model, view_for_model};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+/// The field that only the mark of an erased message has.
+pub(crate) const ERASED: &str = "erased";
+
 /// Who says it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -142,6 +145,11 @@ impl Message {
     /// True for instructions.
     pub fn is_instruction(&self) -> bool {
         matches!(self.role, Role::System | Role::Developer)
+    }
+
+    /// True for the mark that an erased message leaves in its place. It says nothing, and is nothing for a model.
+    pub fn is_erased(&self) -> bool {
+        self.extras.get(ERASED) == Some(&Value::Bool(true))
     }
 
     /// The text of all text parts.

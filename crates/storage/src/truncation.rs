@@ -24,10 +24,18 @@ use crate::Result;
 use crate::message::Message;
 use crate::usage::UsageRecord;
 use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::Value;
 use std::fmt;
 
 /// The field of a stand-in that says who made it, and of which entries of the archive.
 pub const STANDS_FOR: &str = "stands_for";
+
+/// The entries of the archive that a stand-in was made of, as its record says: the first and the last of each range.
+pub fn made_from(record: &Value) -> Vec<(u64, u64)> {
+    let ranges = record.get("made_from").map(Vec::<(u64, u64)>::deserialize);
+    ranges.and_then(Result::ok).unwrap_or_default()
+}
 
 /// A way to make a view shorter. It sees units, so that no plan of it can part a call from its results.
 ///

@@ -19,6 +19,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Bodies above this many bytes are kept beside the log, so that reading a tail stays cheap.
 pub const INLINE: usize = 64 << 10;
 
+/// The last items of a view with staged changes.
+pub(crate) struct ViewEnd {
+    /// The stored view; nothing is known of it where its whole is to be replaced.
+    pub(crate) view: LogView,
+    /// How many items it has in front of these.
+    pub(crate) before: u64,
+    pub(crate) items: Vec<ViewItem>,
+}
+
 #[derive(Debug)]
 pub(crate) struct StorageCell {
     /// The prefix, which is the scope of its identity.
@@ -133,22 +142,29 @@ impl StorageCell {
 
     /// The last items of the stored view with staged changes, at most `limit`.
     pub(crate) async fn tail(&self, tenant: &str, limit: usize) -> Result<Vec<ViewItem>> {
-        Ok(self.end(tenant, limit).await?.1)
+        let mut items = self.end(tenant, limit).await?.items;
+        items.drain(..items.len().saturating_sub(limit));
+        Ok(items)
     }
 
-    /// The same, with the stored view; nothing is known of it where its whole is to be replaced.
-    pub(crate) async fn end(&self, tenant: &str, limit: usize) -> Result<(LogView, Vec<ViewItem>)> {
+    /// The same, with the stored view, and with whatever else of it was there without reading more.
+    pub(crate) async fn end(&self, tenant: &str, limit: usize) -> Result<ViewEnd> {
         let staged = self.staged().clone();
-        if staged.basis.is_some() {
-            let from = |count: u64| count.saturating_sub(limit as u64);
-            let items = self.read(tenant, from, limit).await?;
-            return Ok((LogView::default(), items));
-        }
-        let (view, mut items) = LogView::tail(self.driver(), &self.space(tenant), limit).await?;
-        self.note_staleness(&view);
+        let (view, mut items) = match staged.basis {
+            Some(basis) => (LogView::default(), basis.view.unwrap_or_default()),
+            None => {
+                let stored = LogView::tail(self.driver(), &self.space(tenant), limit).await?;
+                self.note_staleness(&stored.0);
+                stored
+            }
+        };
+        let before = view.count().saturating_sub(items.len() as u64);
         items.extend(staged.appends.into_iter().map(unsaved));
-        items.drain(..items.len().saturating_sub(limit));
-        Ok((view, items))
+        Ok(ViewEnd {
+            view,
+            before,
+            items,
+        })
     }
 
     /// How many items the view has, staged ones included.

@@ -6,7 +6,8 @@ use std::borrow::{Borrow, Cow};
 use std::collections::{HashMap, VecDeque};
 
 /// The messages in an order that every provider accepts. Results follow their calls in the order of the calls, orphan
-/// results are left out, and open calls get a marked synthetic result. The stored history is not changed.
+/// results and erased messages are left out, and open calls, also those whose result was erased, get a marked synthetic
+/// result. The stored history is not changed.
 pub fn for_model(messages: &[impl Borrow<Message>]) -> Vec<Message> {
     let view = view_for_model(messages).into_iter();
     view.map(Cow::into_owned).collect()
@@ -14,7 +15,8 @@ pub fn for_model(messages: &[impl Borrow<Message>]) -> Vec<Message> {
 
 /// The same without a copy of the messages: only synthetic results are new.
 pub fn view_for_model(messages: &[impl Borrow<Message>]) -> Vec<Cow<'_, Message>> {
-    let messages: Vec<&Message> = messages.iter().map(Borrow::borrow).collect();
+    let messages = messages.iter().map(Borrow::<Message>::borrow);
+    let messages: Vec<&Message> = messages.filter(|message| !message.is_erased()).collect();
     let mut calls: HashMap<&str, VecDeque<usize>> = HashMap::new();
     let mut results: HashMap<&str, VecDeque<(usize, &Message)>> = HashMap::new();
     for (at, message) in messages.iter().copied().enumerate() {
@@ -67,4 +69,31 @@ fn unanswered(message: &Message, call_id: &str) -> Message {
         answer.is_error = true;
     }
     result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::for_model;
+    use crate::storage::{Message, ToolCall};
+    use serde_json::json;
+
+    fn erased() -> Message {
+        serde_json::from_value(json!({"id": "m", "role": "user", "erased": true})).unwrap()
+    }
+
+    #[test]
+    fn g167_a_call_whose_result_was_erased_has_a_synthetic_one() {
+        let call = Message::calling([ToolCall::new("c", "find", "")]);
+        let view = for_model(&[Message::user("q"), call.clone(), erased()]);
+        assert_eq!(view[..2], [Message::user("q"), call]);
+        assert_eq!(view.len(), 3);
+        assert_eq!(view[2].extras["synthetic"], json!(true));
+    }
+
+    #[test]
+    fn g167_no_result_is_left_of_a_call_that_was_erased() {
+        let question = Message::user("q");
+        let view = for_model(&[erased(), Message::result("c", "found"), question.clone()]);
+        assert_eq!(view, [question]);
+    }
 }

@@ -1,8 +1,10 @@
-//! What a move carries: the spaces of a storage, and what belongs to it elsewhere: the sums of usage, the notes of open turns.
+//! What a move carries: the spaces of a storage, and what belongs to it elsewhere: the sums of usage, the notes of open turns and of
+//! copies.
 
 use super::record::RelocationRecord;
 use crate::address::{ITEMS, LogKey, Space, ValueKey};
 use crate::batch::{Batch, BatchCheck, BatchWrite, Head, LogEntry, NewEntry};
+use crate::copies;
 use crate::directory::IndexRow;
 use crate::driver::chain::{compare, copy};
 use crate::driver::{Driver, LogPages, LogRange, ValuePages, ValuePart};
@@ -298,10 +300,13 @@ impl RelocationPlan {
     }
 
     /// What belongs to it outside of its spaces: the rows of sums that the records of a usage storage have made, and the notes by
-    /// which the open turns of a history are found.
+    /// which a history is found that has open turns or copies of messages.
     async fn values_beside(&self) -> Result<Vec<ValueKey>> {
         if !self.is_usage {
-            return open_turns(self.source.as_ref(), &self.spaces[0]).await;
+            let mut notes = open_turns(self.source.as_ref(), &self.spaces[0]).await?;
+            let copies = copies::note_keys_of(self.source.as_ref(), &self.spaces[0]).await?;
+            notes.extend(copies);
+            return Ok(notes);
         }
         let mut names = BTreeSet::new();
         let mut pages = LogPages::of(&*self.source, self.spaces[0].log(ITEMS));

@@ -162,14 +162,14 @@ impl ChatHistoryStorage {
         self.list()?.range(from, limit).await
     }
 
-    /// The last messages of the view, in order.
+    /// The last messages of the view, in order. Erased ones are passed over, of which `range` and `count` have the marks.
     pub async fn tail(&self, limit: usize) -> Result<Vec<Message>> {
-        self.list()?.tail(limit).await
+        Ok(self.end(limit).await?.messages)
     }
 
-    /// The last message of the view.
+    /// The last message of the view that was not erased.
     pub async fn last_message(&self) -> Result<Option<Message>> {
-        self.list()?.last().await
+        Ok(self.tail(1).await?.pop())
     }
 
     /// How many messages the view has.

@@ -1,6 +1,7 @@
 //! How many tokens a message has, about: nobody but the provider knows, and its report is used where there is one.
 
 use super::STANDS_FOR;
+use crate::copies::COPIED_FROM;
 use crate::message::Message;
 use serde_json::Value;
 
@@ -33,7 +34,7 @@ pub fn estimate(message: &Message) -> u64 {
             .sum::<u64>()
     });
     let extras = message.extras.iter();
-    let extras = extras.filter(|(name, _)| *name != STANDS_FOR);
+    let extras = extras.filter(|(name, _)| *name != STANDS_FOR && *name != COPIED_FROM);
     let extras = extras.map(|(_, value)| json(value, true));
     FRAME + parts.chain(calls).chain(result).chain(extras).sum::<u64>()
 }

@@ -14,6 +14,7 @@ pub const CASES: &[Case] = cases![
     g160_nothing_is_superseded_where_anything_has_changed,
     what_was_added_since_is_told_from_all_else,
     superseded_messages_are_erased_like_others,
+    g167_what_was_erased_is_neither_counted_nor_told,
     the_end_of_a_history_tells_how_much_is_not_in_it,
 ];
 
@@ -264,6 +265,23 @@ async fn superseded_messages_are_erased_like_others(place: Place) {
     chat.agent.context().clear().await.unwrap();
     chat.agent.context().save().await.unwrap();
     assert_eq!(chat.archive().await, []);
+}
+
+async fn g167_what_was_erased_is_neither_counted_nor_told(place: Place) {
+    let chat = Chat::new(&place, keeping(9, 30)).await;
+    let all = chat.say(said("qaqaq")).await;
+    let erased = [all[1].id.as_str(), all[4].id.as_str()];
+    assert_eq!(chat.history().erase(&erased).await.unwrap(), 2);
+    let prepared = chat.truncate(&TruncationRequest::default()).await.unwrap();
+    assert_eq!(names(&texts(&prepared.messages)), ["q0", "q2", "a3"]);
+    assert_eq!((prepared.tokens, prepared.overlay_id), (30, None));
+    let end = chat.history().end(2).await.unwrap();
+    assert_eq!(end.messages, prepared.messages[1..]);
+    assert_eq!(end.omitted.before, 2);
+    let end = chat.history().end(3).await.unwrap().messages;
+    assert_eq!(end, prepared.messages);
+    let last = chat.history().last_message().await.unwrap();
+    assert_eq!(last.as_ref(), end.last());
 }
 
 async fn the_end_of_a_history_tells_how_much_is_not_in_it(place: Place) {

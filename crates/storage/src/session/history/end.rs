@@ -2,7 +2,7 @@
 
 use super::{ChatHistoryStorage, SupersededHistory};
 use crate::Result;
-use crate::items::{LogView, ViewItem};
+use crate::items::{ViewEnd, to_usize};
 use crate::message::Message;
 
 /// The last messages of a view.
@@ -25,35 +25,61 @@ pub struct OmittedMessages {
     pub superseded: u64,
 }
 
+/// Messages that are read at once at least, where some of the last ones were erased.
+const PAGE: usize = 200;
+
 impl ChatHistoryStorage {
-    /// The last messages of the view, in order, and how many there are beside; it reads what `tail` reads.
+    /// The last messages of the view, in order, and how many there are beside. Those that were erased are passed over.
     pub async fn end(&self, limit: usize) -> Result<HistoryEnd> {
         let session = self.session()?;
-        let (view, items) = session.seen(self.cell().end(session.tenant(), limit).await)?;
-        session.seen(HistoryEnd::of(&view, &items))
+        let end = self.cell().end(session.tenant(), limit).await;
+        self.end_of(session.seen(end)?, limit).await
+    }
+
+    /// The last messages of a view. What is missing among its last items because it was erased is read from in front of them.
+    async fn end_of(&self, end: ViewEnd, limit: usize) -> Result<HistoryEnd> {
+        let session = self.session()?;
+        let ViewEnd {
+            view,
+            mut before,
+            mut items,
+        } = end;
+        let mut messages: Vec<Message> = Vec::new();
+        loop {
+            while messages.len() < limit
+                && let Some(item) = items.pop()
+            {
+                let message: Message = session.seen(item.body.to())?;
+                if !message.is_erased() {
+                    messages.push(message);
+                }
+            }
+            let missing = limit - messages.len();
+            if missing == 0 || before == 0 {
+                break;
+            }
+            let step = missing.max(PAGE).min(to_usize(before));
+            before -= step as u64;
+            items = self.read_view(&view, before, step).await?;
+        }
+        messages.reverse();
+        let omitted = OmittedMessages {
+            before: before + items.len() as u64,
+            truncated: view.truncated(),
+            superseded: view.superseded(),
+        };
+        Ok(HistoryEnd { messages, omitted })
     }
 }
 
 impl SupersededHistory {
     /// The last messages that are left, in order, and how many there are beside.
     pub async fn end(&self, limit: usize) -> Result<HistoryEnd> {
-        let from = self.count().saturating_sub(limit as u64);
-        let items = self.history.read_view(&self.view, from, limit).await?;
-        HistoryEnd::of(&self.view, &items)
-    }
-}
-
-impl HistoryEnd {
-    fn of(view: &LogView, items: &[ViewItem]) -> Result<Self> {
-        let messages = items.iter().map(|item| item.body.to::<Message>());
-        let omitted = OmittedMessages {
-            before: view.count().saturating_sub(items.len() as u64),
-            truncated: view.truncated(),
-            superseded: view.superseded(),
+        let end = ViewEnd {
+            view: self.view.clone(),
+            before: self.count(),
+            items: Vec::new(),
         };
-        Ok(Self {
-            messages: messages.collect::<Result<_>>()?,
-            omitted,
-        })
+        self.history.end_of(end, limit).await
     }
 }

@@ -7,7 +7,7 @@ use crate::driver::LogPages;
 use crate::erasure::forget_words;
 use crate::items::{Overlay, ViewPiece, blob_name, load};
 use crate::json::Json;
-use crate::message::Message;
+use crate::message::{ERASED, Message};
 use crate::operation::Operation;
 use crate::{Result, ids};
 use serde_json::json;
@@ -150,5 +150,5 @@ fn forget(piece: &mut ViewPiece, erased: &[u64]) -> Result<bool> {
 
 /// What stands in the place of an erased message.
 fn mark(id: &str) -> Result<Json> {
-    Json::of(&json!({"id": id, "role": "user", "erased": true}))
+    Json::of(&json!({"id": id, "role": "user", ERASED: true}))
 }

@@ -34,14 +34,21 @@ impl TokenScale {
 }
 
 impl MeasuredView {
-    /// Measures what was seen. The scale comes from the first look: after a cut there is no report about what is left.
+    /// Measures what was seen, without what was erased. The scale comes from the first look: after a cut there is no report
+    /// about what is left.
     pub(super) fn at(
-        seen: ViewSnapshot,
+        mut seen: ViewSnapshot,
         call: &TruncationRequest,
         scale: &mut Option<TokenScale>,
     ) -> Result<(Self, TokenScale)> {
-        let messages = seen.items.iter().map(|item| item.body.to::<Message>());
-        let messages = messages.collect::<Result<Vec<_>>>()?;
+        let mut messages = Vec::with_capacity(seen.items.len());
+        for item in std::mem::take(&mut seen.items) {
+            let message: Message = item.body.to()?;
+            if !message.is_erased() {
+                messages.push(message);
+                seen.items.push(item);
+            }
+        }
         let is_stand_in = |place: &usize| !seen.items[*place].from.is_empty();
         let stand_ins: Vec<usize> = (0..messages.len()).filter(is_stand_in).collect();
         let mut units = grouped(&messages, &stand_ins);
