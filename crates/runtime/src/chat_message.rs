@@ -6,8 +6,7 @@ use crate::chat::{
 use crate::error::Result;
 use crate::value_text::value_text;
 use ambit_storage::storage::{self, Message, Role, ToolResult};
-use ambit_storage::truncation::STANDS_FOR;
-use serde::Deserialize;
+use ambit_storage::truncation::{STANDS_FOR, made_from};
 use serde_json::{Map, Value, json};
 
 /// Fields that stored messages have under the same name.
@@ -26,10 +25,10 @@ const NOT_FOR_MODELS: [&str; 6] = [
     "tool_call",
 ];
 
-/// Whether there is anything in a message for a model or a script; else it is only for show.
+/// Whether there is anything in a message for a model or a script; else it was erased, or is only for show.
 pub fn is_for_models(message: &Message) -> bool {
     let kind = message.extras.get("type").and_then(Value::as_str);
-    if kind.is_some_and(|kind| NOT_FOR_MODELS.contains(&kind)) {
+    if message.is_erased() || kind.is_some_and(|kind| NOT_FOR_MODELS.contains(&kind)) {
         return false;
     }
     let text = |part: &Value| part.get("text")?.as_str().map(str::len);
@@ -102,17 +101,16 @@ fn origin(message: &Message) -> MessageOrigin {
 
 /// What a summary was made of, as its record says it.
 fn summary_source(record: &Value) -> BlockSource {
-    let ranges = record.get("made_from").map(Vec::<[u64; 2]>::deserialize);
-    let ranges = ranges.and_then(Result::ok).unwrap_or_default();
+    let ranges = made_from(record);
     let lengths = ranges.iter();
-    let lengths = lengths.map(|[first, last]| (last + 1).saturating_sub(*first));
+    let lengths = lengths.map(|(first, last)| (last + 1).saturating_sub(*first));
     BlockSource {
         strategy: record
             .get("strategy")
             .and_then(Value::as_str)
             .map(str::to_owned),
-        first: ranges.first().map(|[first, _]| *first),
-        last: ranges.last().map(|[_, last]| *last),
+        first: ranges.first().map(|(first, _)| *first),
+        last: ranges.last().map(|(_, last)| *last),
         count: Some(lengths.sum()),
         ..BlockSource::default()
     }

@@ -140,11 +140,7 @@ fn message_text(message: &Message) -> String {
         );
         parts.push(format!("{call} {verb} {content}"));
     }
-    if message
-        .extras
-        .get("erased")
-        .is_some_and(|erased| *erased == true)
-    {
+    if message.is_erased() {
         parts.push("(erased)".to_owned());
     }
     format!("{role}: {}", parts.join("\n      "))

@@ -1,6 +1,6 @@
 //! What is left of items and responses that were deleted, whatever took their place or was made of them.
 
-use crate::responses::{close, delete, found, items, kept_with, post};
+use crate::responses::{ask, close, delete, found, items, kept_with, post};
 use crate::site::Site;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -155,4 +155,58 @@ async fn g167_a_later_turn_keeps_the_title_that_is_made_of_an_earlier_one() {
     delete(&site, &format!("/v1/responses/resp_{later}")).await;
     let chats: Value = site.get("/v1/chat/sessions").await.json();
     assert_eq!(chats["data"][0]["title"], "cats and dogs");
+}
+
+/// A question behind a response; the new response.
+async fn go_on(site: &Site, text: &str, response: &str) -> String {
+    let body = json!({"model": "hello", "input": text, "previous_response_id": response});
+    let answer = post(site, "/v1/responses", &body).await;
+    answer["id"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn g167_a_deleted_response_survives_in_no_conversation_that_goes_on_another_way() {
+    let data = tempfile::tempdir().unwrap();
+    let site = kept_with(data.path(), RETOLD).await;
+    let first = format!("resp_{}", say(&site, "a canarytold sings", None).await);
+    say(&site, "a neighbour sings", None).await;
+    let copy = go_on(&site, "sing", &first).await;
+    go_on(&site, "sing on", &copy).await;
+    let next = go_on(&site, "sing anew", &copy).await;
+    let told = go_on(&site, "and now?", &next).await;
+    let deleted = delete(&site, &format!("/v1/responses/{first}")).await;
+    assert_eq!(deleted.status, 200, "{}", deleted.text);
+    for response in [&copy, &next, &told] {
+        let shown = site.get(&format!("/v1/responses/{response}")).await;
+        assert_eq!(shown.status, 200, "{}", shown.text);
+    }
+    let again = delete(&site, &format!("/v1/responses/{first}")).await;
+    assert_eq!(again.status, 404, "{}", again.text);
+    close(site).await;
+    assert_eq!(found(data.path(), &["canarytold"]), [""; 0]);
+    let kept = ["neighbour", "sing on", "sing anew"];
+    assert_eq!(found(data.path(), &kept), kept);
+}
+
+#[tokio::test]
+async fn g167_a_deleted_item_goes_from_the_copies_of_its_conversation_too() {
+    let data = tempfile::tempdir().unwrap();
+    let site = kept_with(data.path(), &[]).await;
+    let said = |text: &str| json!({"role": "user", "content": text});
+    let new = json!({"items": [said("a canaryitem sings"), said("a neighbour sings")]});
+    let talk = post(&site, "/v1/conversations", &new).await;
+    let path = format!("/v1/conversations/{}", talk["id"].as_str().unwrap());
+    let first = ask(&site, "and then?", &talk["id"]).await;
+    ask(&site, "and now?", &talk["id"]).await;
+    let copy = go_on(&site, "sing", first["id"].as_str().unwrap()).await;
+    let copied = format!("/v1/responses/{copy}");
+    let before = site.get(&copied).await.json();
+    let all = items(&site, &path).await;
+    let item = format!("{path}/items/{}", all[0]["id"].as_str().unwrap());
+    assert_eq!(delete(&site, &item).await.status, 200);
+    assert_eq!(items(&site, &path).await, all[1..]);
+    assert_eq!(site.get(&copied).await.json(), before);
+    close(site).await;
+    assert_eq!(found(data.path(), &["canaryitem"]), [""; 0]);
+    assert_eq!(found(data.path(), &["neighbour"]), ["neighbour"]);
 }

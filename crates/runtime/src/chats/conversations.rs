@@ -10,6 +10,7 @@ use crate::chats::open::{as_its_owner, open_new, row_for};
 use crate::chats::update::{change_row, remove_row};
 use crate::error::{Error, Result, StorageError};
 use ambit_storage::clock::Millis;
+use ambit_storage::directory::IndexRow;
 use ambit_storage::storage::Message;
 use ambit_storage::{Agent, Ambit, LiveAgent};
 use serde_json::{Map, Value};
@@ -122,15 +123,24 @@ pub async fn append(ambit: &Ambit, who: &Authorized, row: &str, new: NewMessages
 }
 
 /// The conversation, opened as it is stored.
-pub(crate) async fn opened(ambit: &Ambit, who: &Authorized, row: &str) -> Result<LiveAgent> {
+async fn opened(ambit: &Ambit, who: &Authorized, row: &str) -> Result<LiveAgent> {
     let row = row_for(ambit, who, row).await?;
+    opened_at(ambit, who, &row).await
+}
+
+/// The same of a row that is known to be the caller's to change.
+pub(super) async fn opened_at(
+    ambit: &Ambit,
+    who: &Authorized,
+    row: &IndexRow,
+) -> Result<LiveAgent> {
     let own = row.identity.agent_name();
     let agent = match ambit.agent(own) {
         Ok(_) => own,
         // It is there no more.
         Err(_) => CONVERSATIONS,
     };
-    as_its_owner(ambit, who, agent, &row).await
+    as_its_owner(ambit, who, agent, row).await
 }
 
 async fn add(session: &LiveAgent, new: NewMessages) -> Result<()> {

@@ -1,10 +1,11 @@
-//! Erasing single entries of a conversation, and whole turns of it: from history and archive, and from all that turns have left
-//! of them.
+//! Erasing single entries of a conversation, and whole turns of it: from history and archive, from all that turns have left of
+//! them, and from the conversations that begin with a copy of them.
 
+mod copies;
 mod entries;
 
 use crate::access::Authorized;
-use crate::chats::conversations::opened;
+use crate::app::CONVERSATIONS;
 use crate::chats::details::TITLE_KEY;
 use crate::chats::find::ReachableChat;
 use crate::chats::open::row_for;
@@ -13,15 +14,17 @@ use crate::error::{Error, Result};
 use crate::journal::{self, TurnKeys};
 use crate::turn_info::TurnInfo;
 use ambit_storage::address::{Space, ValueKey};
-use ambit_storage::batch::BatchWrite;
+use ambit_storage::batch::{Batch, BatchCheck, BatchWrite};
 use ambit_storage::clock::Millis;
+use ambit_storage::copies::erasure_note;
 use ambit_storage::directory::IndexRow;
 use ambit_storage::driver::ValuePart;
 use ambit_storage::lease::Lease;
 use ambit_storage::operation::Operation;
 use ambit_storage::storage::{Message, MessageErasure};
-use ambit_storage::{Ambit, Json};
-use entries::{ErasedEntries, TurnOfEntries};
+use ambit_storage::{Ambit, Json, LiveAgent};
+use copies::CopyErasure;
+use entries::{ErasedEntries, ErasedPart, TurnOfEntries};
 use serde_json::Value;
 
 /// What is erased of a conversation.
@@ -40,8 +43,9 @@ pub enum EntrySelection<'a> {
     Turn(&'a str),
 }
 
-/// Erases part of the conversation of a history's row, what was superseded included. No turn begins meanwhile; while one runs, that
-/// is refused as busy.
+/// Erases part of the conversation of a history's row, what was superseded included, and the copies of it with which others begin. No
+/// turn begins meanwhile; while one runs, that is refused as busy. Where it fails or is broken off, it can be repeated. Where
+/// the process dies, no conversation begins with a copy of it until then, for five minutes at most.
 pub async fn erase(
     ambit: &Ambit,
     who: &Authorized,
@@ -65,15 +69,52 @@ async fn erase_held(
 ) -> Result<()> {
     let chat = ReachableChat::at(ambit, row).await?;
     check_none_open(&chat.driver, &chat.space).await?;
-    let erased = ErasedEntries::read(ambit, who, &chat, selection).await?;
-    let mut writes = forget_turns(&chat.space, &erased.turns, selection);
-    if !matches!(selection, EntrySelection::Turn(_)) && erased.messages.is_empty() {
+    let part = ErasedPart {
+        selection,
+        originals: None,
+    };
+    let erased = ErasedEntries::read(ambit, who, &chat, part).await?;
+    if part.whole_turn().is_none() && erased.messages.is_empty() {
         return Err(Error::not_found("item", &chat.row.id));
+    }
+    let mut copies = CopyErasure::of(ambit, who, &chat.row.id, &erased);
+    let done = async {
+        // Before it is looked for copies: none is made behind that look.
+        copies.note(true).await?;
+        let tenant = &chat.space.tenant;
+        let note = erasure_note(chat.driver.as_ref(), tenant, &chat.row.id).await?;
+        // As long as the original is there, whoever repeats this finds what is left of its copies.
+        copies.erase().await?;
+        ambit.stores().options().fault_points.reach("erase.copies");
+        forget(ambit, who, &chat, vec![lease.check(), note.check], &erased).await
+    };
+    let done = done.await;
+    done.and(copies.note(false).await)?;
+    // Last: until then a turn is found by this that is to be erased once more.
+    if let Some(turn) = part.whole_turn() {
+        let known = Space::requests(&chat.space.tenant).key(turn);
+        chat.driver.commit(Batch::of([delete(known)])).await?;
+    }
+    Ok(())
+}
+
+/// Erases what was found of a conversation whose lease is held, as long as that and the other checks hold.
+async fn forget(
+    ambit: &Ambit,
+    who: &Authorized,
+    chat: &ReachableChat,
+    checks: Vec<BatchCheck>,
+    erased: &ErasedEntries<'_>,
+) -> Result<()> {
+    let (selection, whole) = (erased.part.selection, erased.part.whole_turn());
+    let mut writes = forget_logs(&chat.space, &erased.turns);
+    if let Some(turn) = whole {
+        writes.extend(forget_values(&chat.space, turn));
     }
     let now = ambit.stores().options().clock.now();
     let staying = erased.turns.iter();
-    for turn in staying.filter(|turn| !selection.is_turn(&turn.id)) {
-        writes.extend(without_quotes(&chat, turn, now).await?);
+    for turn in staying.filter(|turn| whole != Some(turn.id.as_str())) {
+        writes.extend(without_quotes(chat, turn, now).await?);
     }
     let mut gone = journal::worded_keys(chat.driver.as_ref(), &chat.space).await?;
     if erased.has_title() {
@@ -82,15 +123,30 @@ async fn erase_held(
     writes.extend(gone.into_iter().map(delete));
     let ids = erased.messages.iter().map(|message| message.id.as_str());
     let ids: Vec<&str> = ids.collect();
-    let session = opened(ambit, who, &chat.row.id).await?;
+    let session = opened(ambit, who, &chat.row).await?;
     let erasure = MessageErasure {
         message_ids: &ids,
         remainder: |message: &Message| selection.remainder(message),
         writes,
-        checks: vec![lease.check()],
+        checks,
     };
     session.history().erase_with(erasure).await?;
     Ok(())
+}
+
+/// Opens a conversation with all rights, as who began it: a copy may be somebody else's than the one who erases.
+async fn opened(ambit: &Ambit, who: &Authorized, row: &IndexRow) -> Result<LiveAgent> {
+    let owner = row.identity.user_id().or(row.created_by.as_deref());
+    let as_owner = Authorized {
+        user_id: owner.map(str::to_owned),
+        team_id: row.team.clone(),
+        ..who.clone()
+    };
+    let rights = ambit.acting_as(&as_owner.caller().as_system());
+    let own = rights.agent(row.identity.agent_name());
+    // Its agent may be there no more.
+    let agent = own.or_else(|_| rights.agent(CONVERSATIONS))?;
+    Ok(agent.from_identity(&row.identity).await?)
 }
 
 fn delete(key: ValueKey) -> BatchWrite {
@@ -102,11 +158,6 @@ fn delete(key: ValueKey) -> BatchWrite {
 }
 
 impl EntrySelection<'_> {
-    /// Whether this turn goes as a whole.
-    fn is_turn(&self, id: &str) -> bool {
-        matches!(self, Self::Turn(turn) if *turn == id)
-    }
-
     /// Whether a message goes, or a part of it.
     pub(super) fn is_in(&self, message: &Message) -> bool {
         match self {
@@ -136,6 +187,14 @@ impl EntrySelection<'_> {
                 is_own && !is_sent && call.is_some_and(|call| *call == result.call_id)
             }
         }
+    }
+
+    /// Whether a message is what was left of it when the part of it went.
+    pub(super) fn is_left_of(&self, message: &Message) -> bool {
+        let Self::Shown { message: id, shown } = self else {
+            return false;
+        };
+        message.id == *id && view(message, shown).is_none()
     }
 
     /// What is left of a message.
@@ -214,11 +273,7 @@ fn forget_create(response: &mut Value) -> bool {
 
 /// The writes that forget what turns have left: the logs of those of which something goes, and the traces of them and of later
 /// ones, which show what their models were told.
-fn forget_turns(
-    space: &Space,
-    turns: &[TurnOfEntries],
-    selection: EntrySelection<'_>,
-) -> Vec<BatchWrite> {
+fn forget_logs(space: &Space, turns: &[TurnOfEntries]) -> Vec<BatchWrite> {
     let mut writes = Vec::new();
     for turn in turns {
         let keys = TurnKeys::new(space.clone(), &turn.id);
@@ -226,16 +281,11 @@ fn forget_turns(
         let logs = [keys.trace()].into_iter().chain(own.into_iter().flatten());
         writes.extend(logs.map(|log| BatchWrite::Drop { log }));
     }
-    if let EntrySelection::Turn(turn) = selection {
-        let keys = TurnKeys::new(space.clone(), turn);
-        let known = Space::requests(&space.tenant).key(turn);
-        let values = [
-            keys.info(),
-            keys.protocol_record(),
-            keys.references(),
-            known,
-        ];
-        writes.extend(values.map(delete));
-    }
     writes
+}
+
+/// The writes that forget what is known of a turn, but for its conversation.
+fn forget_values(space: &Space, turn: &str) -> [BatchWrite; 3] {
+    let keys = TurnKeys::new(space.clone(), turn);
+    [keys.info(), keys.protocol_record(), keys.references()].map(delete)
 }

@@ -69,14 +69,12 @@ pub(crate) fn position(sequence: u64) -> u64 {
 /// A stored entry as a message; `None` for what was erased.
 pub(super) fn parse(item: &StoredItem) -> Result<Option<Message>> {
     let body: Value = item.body.to()?;
-    if body.get("erased") == Some(&Value::Bool(true)) {
-        return Ok(None);
-    }
-    serde_json::from_value(body).map(Some).map_err(|error| {
+    let message: Message = serde_json::from_value(body).map_err(|error| {
         let why = without_quotes(&error.to_string());
         let message = format!("message {} is corrupt: {why}", item.id);
         Error::new(crate::error::ErrorCode::Corrupt, message)
-    })
+    })?;
+    Ok((!message.is_erased()).then_some(message))
 }
 
 /// Folds entries of a history, in order, into what they show. All entries of a turn must be among them.
@@ -213,8 +211,10 @@ impl ChatHistoryFold<'_> {
         if !props.contains_key(field) {
             props.insert(field.to_owned(), result.content.clone());
         }
-        if let Some(failure) = result.extras.get(ServerFailure::PROPERTY) {
-            props.insert(ServerFailure::PROPERTY.to_owned(), failure.clone());
+        for name in ["server", "tool", ServerFailure::PROPERTY] {
+            if let Some(value) = result.extras.get(name) {
+                props.insert(name.to_owned(), value.clone());
+            }
         }
         shown.amended = true;
     }
@@ -284,6 +284,12 @@ pub(crate) fn is_input(message: &Message) -> bool {
         Role::Assistant => has("message_id") && !has("assistant_id"),
         _ => message.turn_id.is_none() || has("message_id") || !has("type"),
     }
+}
+
+/// Whether a message is what a model has answered an agent. What scripts have models say is stored like what they send.
+pub(super) fn is_answer(message: &Message) -> bool {
+    let has = |name: &str| message.extras.contains_key(name);
+    message.role == Role::Assistant && !has("message_id") && !has("synthetic")
 }
 
 /// Whether a client sent a message of a turn.

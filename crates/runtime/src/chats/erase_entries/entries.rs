@@ -1,6 +1,7 @@
 //! What of a conversation goes: found in its whole archive, what was superseded included.
 
 use super::EntrySelection;
+use super::copies::ErasedOriginals;
 use crate::access::{Authorized, DataAccess};
 use crate::chats::details;
 use crate::chats::find::ReachableChat;
@@ -8,17 +9,40 @@ use crate::chats::message_view;
 use crate::error::Result;
 use ambit_storage::Ambit;
 use ambit_storage::storage::{Message, StorageSnapshot};
+use std::collections::BTreeSet;
 
 /// Messages read in one go.
 const PAGE: usize = 100;
 
+/// Which part of a conversation goes.
+#[derive(Clone, Copy)]
+pub(super) struct ErasedPart<'a> {
+    /// What is erased of the conversation that it was said in.
+    pub selection: EntrySelection<'a>,
+    /// Its copies are what goes, in another conversation.
+    pub originals: Option<&'a ErasedOriginals>,
+}
+
+impl<'a> ErasedPart<'a> {
+    /// The turn that goes as a whole.
+    pub fn whole_turn(self) -> Option<&'a str> {
+        match (self.selection, self.originals) {
+            (EntrySelection::Turn(turn), None) => Some(turn),
+            _ => None,
+        }
+    }
+}
+
 /// What goes, and what was made of it.
 pub(super) struct ErasedEntries<'a> {
-    selection: EntrySelection<'a>,
+    /// Which part that is.
+    pub part: ErasedPart<'a>,
     /// The title that nobody gave.
     title: Option<String>,
     /// The messages that go, or of which a part does.
     pub messages: Vec<Message>,
+    /// Their places in the archive, and those of what was erased before.
+    pub sequences: BTreeSet<u64>,
     /// Their turns and all later ones.
     pub turns: Vec<TurnOfEntries>,
     /// The turn of the first message that the view still has, if there is one.
@@ -45,21 +69,22 @@ impl<'a> ErasedEntries<'a> {
         ambit: &Ambit,
         who: &Authorized,
         chat: &ReachableChat,
-        selection: EntrySelection<'a>,
+        part: ErasedPart<'a>,
     ) -> Result<Self> {
         let rights = DataAccess::of(who).system(ambit);
         let stored = StorageSnapshot::archive(&rights, &chat.row).await?;
         let mut found = Self {
-            selection,
+            part,
             title: chat.about.title.clone(),
             messages: Vec::new(),
+            sequences: BTreeSet::new(),
             turns: Vec::new(),
             first_in_view: None,
             has_title_text: false,
             erases_title_text: false,
             erases_opening: false,
         };
-        if let EntrySelection::Turn(turn) = selection {
+        if let Some(turn) = part.whole_turn() {
             found.note_turn(turn, true);
         }
         let mut position = 0;
@@ -70,8 +95,12 @@ impl<'a> ErasedEntries<'a> {
             };
             position = last.position;
             for item in &page {
-                if let Some(message) = message_view::parse(item)? {
-                    found.take(message, item.superseded_by.is_none());
+                let is_erased = match message_view::parse(item)? {
+                    Some(message) => found.take(message, item.superseded_by.is_none()),
+                    None => true,
+                };
+                if is_erased {
+                    found.sequences.insert(item.position);
                 }
             }
         }
@@ -83,18 +112,16 @@ impl<'a> ErasedEntries<'a> {
         self.erases_title_text || (is_written && self.erases_opening)
     }
 
-    fn take(&mut self, message: Message, is_in_view: bool) {
+    /// Takes a message in, and says whether it goes.
+    fn take(&mut self, message: Message, is_in_view: bool) -> bool {
         if is_in_view && self.first_in_view.is_none() {
             self.first_in_view = Some(message.turn_id.clone());
         }
         let is_title = details::is_title(self.title.as_deref(), &message.text());
         self.has_title_text |= is_title;
-        let selection = self.selection;
-        let calling = self.messages.first();
-        let is_erased = selection.is_in(&message)
-            || calling.is_some_and(|calling| selection.is_result(&message, calling));
+        let is_erased = self.goes(&message);
         if !is_erased && self.messages.is_empty() {
-            return;
+            return false;
         }
         if let Some(turn) = &message.turn_id {
             self.note_turn(turn, is_erased);
@@ -105,6 +132,23 @@ impl<'a> ErasedEntries<'a> {
             self.erases_title_text |= is_title;
             self.messages.push(message);
         }
+        is_erased
+    }
+
+    fn goes(&self, message: &Message) -> bool {
+        let ErasedPart {
+            selection,
+            originals,
+        } = self.part;
+        let calling = self.messages.first();
+        let is_wanted = match originals {
+            Some(originals) => originals.has(message),
+            None => {
+                selection.is_in(message)
+                    || calling.is_some_and(|calling| selection.is_result(message, calling))
+            }
+        };
+        is_wanted && !selection.is_left_of(message)
     }
 
     fn note_turn(&mut self, id: &str, is_erased: bool) {

@@ -1,5 +1,6 @@
 //! The first commit of a turn: what was asked, and that it is being answered.
 
+use super::history_copy::{self, begins_with_copy};
 use super::supersede;
 use crate::chats;
 use crate::error::{Error, ErrorCode, Result, StorageError};
@@ -51,9 +52,13 @@ impl Turn {
             pending.refused();
             core.turns.remove(self.context.id(), live);
             live.end();
+            let is_conflict = matches!(error, StorageError::Conflict { .. });
+            let is_copying =
+                is_conflict && is_new && begins_with_copy(&self.conversation.session).await;
             return Err(match error {
-                StorageError::Conflict { .. } if is_superseding => supersede::changed(),
-                StorageError::Conflict { .. } if is_reserving => begun_before(),
+                _ if is_conflict && is_superseding => supersede::changed(),
+                _ if is_copying => history_copy::changed(),
+                _ if is_conflict && is_reserving => begun_before(),
                 error => error.into(),
             });
         }

@@ -2,6 +2,7 @@
 //! begins with a copy of what was said until then: nothing that others see changes.
 
 use super::first_commit::refuse_begun;
+use super::history_copy::{ForkPoint, HistoryCopy, unknown};
 use super::supersede::ConversationSnapshot;
 use crate::access::Authorized;
 use crate::chats;
@@ -12,17 +13,10 @@ use crate::runtime_core::RuntimeCore;
 use crate::turn::recover;
 use crate::turn_location;
 use ambit_storage::lease::OnBusy;
-use ambit_storage::storage::Message;
 use ambit_storage::{Ambit, LiveAgent, ids};
 use ambit_telemetry::table;
 use serde_json::json;
 
-/// As many messages as are ever copied.
-const MOST_COPIED: usize = 10_000;
-/// And as many bytes of them.
-const MOST_COPIED_BYTES: usize = 64 << 20;
-/// Messages read in one go.
-const PAGE: usize = 100;
 /// How far back is looked for the last turn of a conversation.
 const LOOKS: [usize; 3] = [4, 256, 8_192];
 
@@ -31,8 +25,8 @@ pub(super) struct HeldConversation {
     pub session: LiveAgent,
     /// The conversation as the request found it, where it supersedes something.
     pub found: Option<ConversationSnapshot>,
-    /// What the conversation begins with.
-    pub copied: Vec<Message>,
+    /// What the conversation begins with, where it goes on from an earlier turn.
+    pub copied: Option<HistoryCopy>,
 }
 
 /// Finds and holds the conversation of a request, which says from then on how it is opened again.
@@ -46,7 +40,8 @@ pub(super) async fn hold_conversation(
         name_new(core, request);
         return hold_opened(core, ambit, request, agent).await;
     };
-    request.source = Some(conversation_of(ambit, &request.authorized, &turn).await?);
+    let row = row_of(ambit, &request.authorized, &turn).await?;
+    request.source = Some(ConversationSource::Row(row.clone()));
     let gone = |error: Error| match error.code {
         ErrorCode::NotFound if error.param.is_none() => unknown(&turn),
         _ => error,
@@ -63,10 +58,16 @@ pub(super) async fn hold_conversation(
         held.session.context().end_turn().await?;
         is_still_last?;
     }
-    let copied = view_until(&before, &turn).await?;
+    let from = ForkPoint {
+        session: &before,
+        row: &row,
+        turn: &turn,
+    };
     request.source = Some(ConversationSource::New);
     name_new(core, request);
-    let held = hold_opened(core, ambit, request, agent).await?;
+    let session = chats::open_for(ambit, request, agent).await?;
+    let copied = Some(HistoryCopy::read(&from, &session).await?);
+    let held = hold_session(core, ambit, request, session).await?;
     Ok(HeldConversation { copied, ..held })
 }
 
@@ -76,13 +77,17 @@ pub(in crate::turn) async fn conversation_of(
     who: &Authorized,
     turn: &str,
 ) -> Result<ConversationSource> {
+    row_of(ambit, who, turn).await.map(ConversationSource::Row)
+}
+
+async fn row_of(ambit: &Ambit, who: &Authorized, turn: &str) -> Result<String> {
     let place = turn_location::find(ambit, who, turn).await;
     let place = place.map_err(|error| match error.code {
         ErrorCode::NotFound => unknown(turn),
         _ => error,
     })?;
     let row = place.row.ok_or_else(|| unknown(turn))?;
-    Ok(ConversationSource::Row(row.id))
+    Ok(row.id)
 }
 
 /// Names a conversation that begins with this turn after it.
@@ -101,6 +106,15 @@ async fn hold_opened(
     agent: &str,
 ) -> Result<HeldConversation> {
     let session = chats::open_for(ambit, request, agent).await?;
+    hold_session(core, ambit, request, session).await
+}
+
+async fn hold_session(
+    core: &RuntimeCore,
+    ambit: &Ambit,
+    request: &TurnRequest,
+    session: LiveAgent,
+) -> Result<HeldConversation> {
     let found = ConversationSnapshot::read(&session, request).await?;
     // Nobody else can reach what is kept nowhere.
     if request.is_stored() {
@@ -115,7 +129,7 @@ async fn hold_opened(
     Ok(HeldConversation {
         session,
         found,
-        copied: Vec::new(),
+        copied: None,
     })
 }
 
@@ -177,49 +191,4 @@ async fn is_last(session: &LiveAgent, turn: &str) -> Result<bool> {
         }
     }
     Ok(false)
-}
-
-/// The view up to the last message of this turn.
-async fn view_until(session: &LiveAgent, turn: &str) -> Result<Vec<Message>> {
-    let history = session.history();
-    let (mut view, mut bytes, mut end) = (Vec::new(), 0, 0);
-    let is_whole = loop {
-        let page = history.range(view.len() as u64, PAGE).await?;
-        if page.is_empty() {
-            break true;
-        }
-        for message in page {
-            bytes += serde_json::to_vec(&message).map_or(0, |text| text.len());
-            let is_of_turn = message.turn_id.as_deref() == Some(turn);
-            view.push(message);
-            if is_of_turn && view.len() <= MOST_COPIED && bytes <= MOST_COPIED_BYTES {
-                end = view.len();
-            }
-        }
-        if view.len() > MOST_COPIED || bytes > MOST_COPIED_BYTES {
-            break false;
-        }
-    };
-    match end {
-        0 if is_whole => Err(unknown(turn)),
-        0 => Err(too_long()),
-        end => {
-            view.truncate(end);
-            Ok(view)
-        }
-    }
-}
-
-fn unknown(turn: &str) -> Error {
-    Error::not_found("response", &response_id(turn)).with_param("previous_response_id")
-}
-
-fn too_long() -> Error {
-    let message = format!(
-        "more than {MOST_COPIED} messages or {MOST_COPIED_BYTES} bytes come before the end of this response, and no more can be copied; go on from the last response of the conversation"
-    );
-    Error {
-        status: Some(413),
-        ..Error::new(ErrorCode::LimitExceeded, message).with_param("previous_response_id")
-    }
 }
