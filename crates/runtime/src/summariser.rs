@@ -158,7 +158,8 @@ impl ModelSummariser {
         let SummaryAnswer {
             answer, failure, ..
         } = summary;
-        if let Some(record) = answer.record(&connector.kind) {
+        if let Some(mut record) = answer.record(&connector.kind) {
+            record.cost = connector.cost(&record);
             count_tokens(&self.metrics, &connector.id, &answer.usage);
             usage.push(record);
         }

@@ -156,11 +156,13 @@ async fn book(
     core: &RuntimeCore,
     account: EmbeddingAccount<'_>,
     usage: &TokenUsage,
-    record: UsageRecord,
+    mut record: UsageRecord,
 ) {
     let loaded = core.loaded();
     let connector = record.provider_name.as_deref().unwrap_or_default();
     count_tokens(core.metrics(), connector, usage);
+    let connector = loaded.app.model(connector).ok();
+    record.cost = connector.and_then(|connector| connector.cost(&record));
     let settings = loaded.ambit.settings();
     if let Err(error) = embedding_usage::book(&core.stores, settings, account, record).await {
         tracing::warn!(%error, "what vectors of conversations or memories have used is not booked");

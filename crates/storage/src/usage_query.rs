@@ -2,20 +2,19 @@
 
 mod conditions;
 mod period;
+mod sums;
 
 use crate::address::Space;
-use crate::driver::{Driver, LogPages, ValuePages, ValuePart};
+use crate::driver::{Driver, LogPages};
 use crate::items::load;
 use crate::kind::StorageKind;
-use crate::operation::SumsRow;
-use crate::pattern::Pattern;
 use crate::session::{Ambit, Context, LiveAgent, UsageStorage};
 use crate::usage::{UsageLabels, UsageRecord, record_sums};
 use crate::{Error, Result, address, suggestion};
 use jiff::tz::TimeZone;
-use period::{PeriodBounds, UsagePeriod, stretch_of};
+use period::{PeriodBounds, UsagePeriod};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use sums::{StoredSums, SumsRole, SumsStore};
 
 /// By what sums are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,7 +169,8 @@ impl Usage {
             .want("chat", own(base.chat_name()))
     }
 
-    /// The sums of all that is wanted; nothing where usage is not tracked.
+    /// The sums of all that is wanted; nothing where usage is not tracked. A store that is away fails it, whatever the store is for:
+    /// usage of agents that are gone may be there.
     pub async fn aggregate(&self) -> Result<Option<UsageTotals>> {
         let groups = self.collect(|_| ()).await?;
         Ok(groups.map(|mut groups| groups.remove(&()).unwrap_or_default()))
@@ -213,11 +213,7 @@ impl Usage {
         };
         match &self.records {
             Some(storage) => self.add_records(storage, bounds, &mut add).await?,
-            None => {
-                for driver in self.stores().await? {
-                    self.add_sums(driver.as_ref(), bounds, &mut add).await?;
-                }
-            }
+            None => self.add_sums(bounds, &mut add).await?,
         }
         groups.retain(|_, totals| totals.records != 0);
         Ok(Some(groups))
@@ -239,27 +235,22 @@ impl Usage {
         Ok(())
     }
 
-    /// Adds the rows of sums of a store, which are in order of time.
+    /// Adds the rows of sums of all stores, which come in order of time.
     async fn add_sums(
         &self,
-        driver: &dyn Driver,
         bounds: PeriodBounds,
         add: &mut impl FnMut(&UsageLabels, &UsageAmounts),
     ) -> Result<()> {
-        let space = Space::usage_sums(&self.tenant);
-        let first = bounds.from.map(|from| format!("{:015}", stretch_of(from)));
-        let pages = ValuePages::of(driver, &space, Pattern::all(), ValuePart::Whole);
-        let mut pages = pages.after(first);
-        while let Some(page) = pages.next().await? {
-            for (_, entry) in page {
-                let row: SumsRow = entry.value.to()?;
-                let labels: UsageLabels = row.labels.to()?;
-                if bounds.to.is_some_and(|to| labels.start >= to) {
+        let (stores, space) = (self.stores().await?, Space::usage_sums(&self.tenant));
+        let mut rows = StoredSums::of(&stores, &space, bounds.from);
+        while let Some(found) = rows.next().await? {
+            for row in found {
+                if bounds.to.is_some_and(|to| row.labels.start >= to) {
                     return Ok(());
                 }
-                if self.wants(&labels) {
-                    let sums = self.within(driver, &labels, row.sums, bounds).await?;
-                    add(&labels, &sums);
+                if self.wants(&row.labels) {
+                    let sums = self.within(row.driver, &row.labels, row.sums, bounds);
+                    add(&row.labels, &sums.await?);
                 }
             }
         }
@@ -311,25 +302,36 @@ impl Usage {
         }) && self.ambit.caller().may_see_usage_of(labels.user.as_deref())
     }
 
-    /// The stores that keep sums: the application's, those that agents chose for themselves, and those that usage was
-    /// moved to.
-    async fn stores(&self) -> Result<Vec<Arc<dyn Driver>>> {
+    /// The stores that may keep sums, each once: all that there are, because agents come and go and what they have spent stays.
+    async fn stores(&self) -> Result<Vec<SumsStore>> {
         let stores = self.ambit.stores();
         let own = self
             .ambit
             .agents()
             .map(|name| self.ambit.agent(name)?.placement(UsageStorage::PREFIX));
-        let mut seen = BTreeSet::new();
-        let mut drivers = Vec::new();
         let moved = crate::relocation::usage_placements(&self.ambit).await?;
         let moved = moved.iter().map(|names| stores.chain(names));
+        let mut found: BTreeMap<String, SumsStore> = BTreeMap::new();
+        let mut secondaries = BTreeSet::new();
         for placement in own.chain(moved) {
             let placement = placement?;
-            if seen.insert(placement.names()[0].clone()) {
-                drivers.push(placement.driver().clone());
-            }
+            secondaries.extend(placement.names()[1..].iter().cloned());
+            let primary = placement.names()[0].clone();
+            found.entry(primary).or_insert_with(|| SumsStore {
+                driver: placement.driver().clone(),
+                role: SumsRole::Primary,
+            });
         }
-        Ok(drivers)
+        for (name, driver) in stores.drivers() {
+            found.entry(name.clone()).or_insert_with(|| SumsStore {
+                driver: driver.clone(),
+                role: match secondaries.contains(name) {
+                    true => SumsRole::Secondary,
+                    false => SumsRole::Unknown,
+                },
+            });
+        }
+        Ok(found.into_values().collect())
     }
 }
 

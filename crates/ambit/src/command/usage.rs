@@ -76,7 +76,7 @@ pub async fn run(
     };
     let is_nothing = groups.values().all(|totals| totals.records == 0);
     if let Some(agent) = arguments.agent.as_deref().filter(|_| is_nothing) {
-        check_agent(ambit, agent).await?;
+        check_agent(ambit, &arguments.app.folder(), agent).await?;
     }
     if arguments.json {
         for (name, totals) in &groups {

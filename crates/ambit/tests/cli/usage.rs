@@ -1,6 +1,8 @@
 //! `ambit usage`.
 
 use crate::place::{Place, Ran, say, session, spend};
+use ambit_storage::driver::DriverOptions;
+use ambit_storage::{Agent, Ambit, Stores};
 use serde_json::json;
 
 async fn spent(place: &Place) {
@@ -79,4 +81,36 @@ async fn a_known_agent_that_spent_nothing_is_no_error() {
         err: "no usage matches\n".to_owned(),
     };
     assert_eq!(ran, expected);
+}
+
+/// Books what it uses in the store `b`.
+struct Billed;
+
+impl Agent for Billed {
+    fn name(&self) -> &str {
+        "Billed"
+    }
+
+    fn drivers(&self, scope: &str) -> Option<Vec<String>> {
+        (scope == "usage").then(|| vec!["b".to_owned()])
+    }
+}
+
+#[tokio::test]
+async fn g089_usage_in_a_store_that_no_agent_names_is_counted() {
+    let place = Place::new();
+    let stores = Stores::builder(DriverOptions::default())
+        .driver("a", place.driver("a.db").await)
+        .driver("b", place.driver("b.db").await);
+    let ambit = Ambit::builder(stores.build().unwrap());
+    let ambit = ambit.agent(Billed).build();
+    let agent = session(&ambit, "Billed", "ann").await;
+    spend(&agent, "m", 10).await;
+    ambit.close().await.unwrap();
+    let (a, b) = (
+        format!("a={}", place.url("a.db")),
+        format!("b={}", place.url("b.db")),
+    );
+    let ran = place.run_as(&["--store", &a, "--store", &b, "usage", "--json"]);
+    assert_eq!(ran.json()[0]["total_tokens"], 10);
 }

@@ -69,10 +69,12 @@ impl Embedder for ConnectorEmbedder {
             let answer = self.ask(&loaded.app, request).await;
             let answer =
                 answer.map_err(|error| failure(&error, request, core.making.disclosure))?;
-            if let Some(record) = answer.record(&request.connector)
+            if let Some(mut record) = answer.record(&request.connector)
                 && let EmbeddingPayer::Collection(owner) = &request.payer
             {
                 count_tokens(core.metrics(), &request.connector, &answer.usage);
+                let connector = loaded.app.model(&request.connector).ok();
+                record.cost = connector.and_then(|connector| connector.cost(&record));
                 let settings = loaded.ambit.settings();
                 let account = EmbeddingAccount {
                     agent: "kb",

@@ -5,6 +5,8 @@ use super::capabilities::VisionFormat;
 use super::scripted::ScriptedOptions;
 use crate::config;
 use crate::config::{ExactNumber, Setting, ValueKind};
+use ambit_storage::ModelPrice;
+use ambit_storage::storage::{Cost, UsageRecord};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -54,6 +56,12 @@ impl Connector {
             "scripted" => &self.options.scripted.model,
             _ => &self.options.provider.model,
         }
+    }
+
+    /// What a call has cost by the price in its file, which stands over that of the application; nothing where there is none.
+    pub fn cost(&self, record: &UsageRecord) -> Option<Cost> {
+        let price = self.options.provider.common.price.as_ref()?;
+        price.in_micros().cost(record)
     }
 }
 
@@ -130,7 +138,18 @@ config! {
         capabilities: CapabilitySettings,
         /// The connectors that are asked when this one fails, in order.
         fallback: Vec<String>,
-        unused { price: ": usage is counted in tokens" }
+        /// What the model costs; it stands over the price that the application has for it.
+        price: Option<PriceSettings>,
+    }
+
+    /// The price of a million tokens.
+    pub struct PriceSettings {
+        /// For tokens of requests.
+        input: f64,
+        /// For tokens of answers.
+        output: f64,
+        /// The currency's code.
+        currency: String = "USD",
     }
 
     /// How a model thinks.
@@ -195,6 +214,18 @@ impl ProviderOptions {
         let url = Url::parse(text).ok();
         let url = url.filter(|url| url.has_host() && url.scheme().starts_with("http"));
         url.map(Some).ok_or(option)
+    }
+}
+
+impl PriceSettings {
+    /// In millionths of the currency, as usage is priced.
+    fn in_micros(&self) -> ModelPrice {
+        let micros = |price: f64| (price * 1e6).round() as i64;
+        ModelPrice {
+            prompt: micros(self.input),
+            completion: micros(self.output),
+            currency: self.currency.clone(),
+        }
     }
 }
 

@@ -187,20 +187,33 @@ impl TurnUsage {
         };
         record.purpose = purpose.map(str::to_owned);
         count_tokens(self.core.metrics(), &connector.id, &answer.usage);
-        self.book_record(answer.usage.clone(), record)
+        let cost = connector.cost(&record);
+        self.book_record(answer.usage.clone(), record, cost)
     }
 
     /// The same for the vector of a query; its record names the connector.
     fn book_embedding(&self, usage: TokenUsage, record: UsageRecord) -> Result<()> {
         let connector = record.provider_name.as_deref().unwrap_or_default();
         count_tokens(self.core.metrics(), connector, &usage);
-        self.book_record(usage, record).map(drop)
+        let connector = self.core.loaded().app.model(connector).ok();
+        let cost = connector.and_then(|connector| connector.cost(&record));
+        self.book_record(usage, record, cost).map(drop)
     }
 
-    fn book_record(&self, usage: TokenUsage, mut record: UsageRecord) -> Result<Option<Cost>> {
+    /// Books a call of this cost; where that is not known it has the price that the application has for the model.
+    fn book_record(
+        &self,
+        usage: TokenUsage,
+        mut record: UsageRecord,
+        cost: Option<Cost>,
+    ) -> Result<Option<Cost>> {
         self.core.tell_tokens(&self.who, &usage);
         record.turn_id = Some(self.keys.request_id.clone());
-        let booked = self.booked().usage().record(record.clone())?;
+        let priced = UsageRecord {
+            cost,
+            ..record.clone()
+        };
+        let booked = self.booked().usage().record(priced)?;
         let cost = booked.as_ref().and_then(|record| record.cost.clone());
         self.lock()
             .add(&usage, Some(booked.as_ref().unwrap_or(&record)));
@@ -212,10 +225,13 @@ impl TurnUsage {
         Ok(cost)
     }
 
-    /// What an answer has cost that others book.
-    pub fn cost(&self, answer: &ModelAnswer, provider: &str) -> Option<Cost> {
-        let record = answer.record(provider)?;
-        self.booked().usage().cost(&record).ok()?
+    /// What an answer has cost that others book; nothing where tracking is off.
+    pub fn cost(&self, answer: &ModelAnswer, connector: &Connector) -> Option<Cost> {
+        let record = answer.record(&connector.kind)?;
+        let booked = self.booked();
+        let is_tracked = booked.ambit().settings().usage.is_tracked;
+        let own = connector.cost(&record).filter(|_| is_tracked);
+        own.or_else(|| booked.usage().cost(&record).ok()?)
     }
 
     /// Notes of what a call is made, in the log of the trace: that becomes durable with whatever is made durable next.

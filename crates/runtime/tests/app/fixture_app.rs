@@ -9,7 +9,9 @@ use ambit_runtime::app::{
     Visibility, WebSearchSettings,
 };
 use ambit_runtime::llm::capabilities::VisionFormat;
-use ambit_runtime::llm::connector::{CapabilitySettings, CommonModelOptions, ProviderOptions};
+use ambit_runtime::llm::connector::{
+    CapabilitySettings, CommonModelOptions, PriceSettings, ProviderOptions,
+};
 use ambit_runtime::net::{AllowedHost, HostEntry};
 use ambit_runtime::tool::ServerSelection;
 use ambit_script::ProgramSource;
@@ -36,7 +38,6 @@ fn everything_without_effect_is_told_once_and_nothing_else() {
         "Warning agent/search.yml: \"web.results\": the provider \"scripted\" answers from here, and there is nothing",
         "Notice assistants/hello/package.yao:23:3: \"hooks\" has no effect: hooks are found in src/index.ts only",
         "Warning connectors/gpt.conn.yao:7:13: $ENV.MODEL_HOST is not set and counts as \"\"",
-        "Notice connectors/gpt.conn.yao:10:5: \"options.price\" has no effect: usage is counted in tokens",
         "Notice connectors/old.conn.yao:1:11: nothing can use this connector: its type is none of openai, anthropic, gemini, \
          ollama, scripted, redis, sqlite3, postgres",
         "Notice flows: the folder is not read by Ambit",
@@ -318,7 +319,12 @@ fn a_connector_has_its_variables_replaced() {
         timeout: Duration::from_secs(90),
         common: CommonModelOptions {
             capabilities,
-            fallback: Vec::new(),
+            price: Some(PriceSettings {
+                input: 1.5,
+                output: 6.0,
+                ..PriceSettings::default()
+            }),
+            ..CommonModelOptions::default()
         },
         ..ProviderOptions::default()
     };

@@ -336,9 +336,9 @@ pub const CASES: &[Case] = &[
     ),
     Case(
         "connectors/c.conn.yao",
-        "type: openai\noptions: { model: m, price: { input: 1 } }\n",
+        "type: openai\noptions: { model: m, price: { input: 1, ouput: 2 } }\n",
         &[
-            "Notice connectors/c.conn.yao:2:22: \"options.price\" has no effect: usage is counted in tokens",
+            "Warning connectors/c.conn.yao:2:41: unknown key \"options.price.ouput\"; did you mean \"output\"?",
         ],
     ),
     Case(

@@ -216,6 +216,39 @@ async fn a_summary_says_what_it_has_cost() {
 }
 
 #[tokio::test]
+async fn a_price_of_a_connector_stands_over_that_of_the_application() {
+    let connector = json!({"type": "scripted", "options": {
+        "model": "small", "price": {"input": 1.5, "output": 6},
+    }});
+    let mut files = agent(&json!({"connector": "small"}), "");
+    files.push((
+        "connectors/small.conn.yao".to_owned(),
+        connector.to_string(),
+    ));
+    // So many millionths a token.
+    let price = ModelPrice {
+        prompt: 7_000_000,
+        completion: 7_000_000,
+        currency: "EUR".to_owned(),
+    };
+    for (is_tracked, expected) in [(true, &["USD"][..]), (false, &[])] {
+        let place = place_with(&borrowed(&files), |settings| {
+            let usage = &mut settings.storage.usage;
+            usage.is_tracked = is_tracked;
+            usage.prices.insert("small".to_owned(), price.clone());
+        })
+        .await;
+        let frames = ask(&place, request("hello", "what does it cost?")).await;
+        let calls = manifests(&place, &frames).await;
+        let used = calls[0].end.usage.as_ref().unwrap();
+        let micros = used.prompt_tokens * 3 / 2 + used.completion_tokens * 6;
+        let expected = expected.iter().map(|name| ((*name).to_owned(), micros));
+        let expected: BTreeMap<String, i64> = expected.collect();
+        assert_eq!(calls[0].end.cost, expected, "tracked: {is_tracked}");
+    }
+}
+
+#[tokio::test]
 async fn g190_a_step_that_is_built_in_is_ambits_own() {
     let eye = model("eye", &json!([{"reply": "a cat"}]));
     let roles = json!({"system": {"vision": "eye"}}).to_string();

@@ -49,12 +49,19 @@ impl UsageSettings {
     /// What a call costs, if its model has a price.
     pub(crate) fn price(&self, record: &UsageRecord) -> Option<Cost> {
         let price = self.prices.get(record.model_name.as_deref()?)?;
+        price.cost(record)
+    }
+}
+
+impl ModelPrice {
+    /// What a call with the tokens of this record costs; nothing where no number could hold it.
+    pub fn cost(&self, record: &UsageRecord) -> Option<Cost> {
         let spent = |tokens: i64, price: i64| i128::from(tokens) * i128::from(price) / 1_000_000;
-        let micros = spent(record.prompt_tokens, price.prompt)
-            + spent(record.completion_tokens, price.completion);
+        let micros = spent(record.prompt_tokens, self.prompt)
+            + spent(record.completion_tokens, self.completion);
         Some(Cost {
             micros: i64::try_from(micros).ok()?,
-            currency: price.currency.clone(),
+            currency: self.currency.clone(),
         })
     }
 }

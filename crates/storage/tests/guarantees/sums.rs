@@ -1,18 +1,22 @@
 //! Sums of usage against the records they are made of: G89.
 
 use crate::bed::{Bed, Case, chat, say, spend};
+use ambit_storage::driver::memory::MemoryDriver;
 use ambit_storage::event::{ContextSaving, Verdict};
 use ambit_storage::storage::{StorageKind, UsageRecord, UsageStorage};
 use ambit_storage::{
-    Ambit, AmbitSettings, Context, Json, ModelPrice, OnRemove, Usage, UsageField, UsageSettings,
-    UsageTotals,
+    Agent, Ambit, AmbitSettings, Caller, Context, Json, ModelPrice, OnRemove, SessionIdentity,
+    Stores, Usage, UsageField, UsageSettings, UsageTotals,
 };
 use futures::future::join_all;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 pub const CASES: &[Case] = cases![
     g089_sums_equal_the_records_of_eight_writers,
     g089_sums_of_removed_chats_are_carried_over,
+    g089_sums_are_those_of_all_stores_whatever_agents_there_are,
+    g089_sums_that_are_in_a_secondary_alone_count,
     g089_sums_go_with_their_chat_where_the_settings_say_so,
     g089_sums_follow_what_a_listener_makes_of_the_records,
     g089_a_record_that_is_recorded_again_counts_once,
@@ -161,6 +165,61 @@ async fn g089_sums_of_removed_chats_are_carried_over(bed: Bed) {
         Usage::all(&ambit).for_chat("c0").aggregate().await.unwrap(),
         Some(UsageTotals::default())
     );
+}
+
+/// Books what it uses in these stores.
+struct Billed(&'static [&'static str]);
+
+impl Agent for Billed {
+    fn name(&self) -> &str {
+        "Billed"
+    }
+
+    fn create_usage_storage(
+        &self,
+        base: &SessionIdentity,
+        _caller: &Caller,
+        stores: &Stores,
+    ) -> ambit_storage::Result<UsageStorage> {
+        UsageStorage::new(base.clone(), stores.chain(self.0)?)
+    }
+}
+
+async fn g089_sums_are_those_of_all_stores_whatever_agents_there_are(bed: Bed) {
+    for drivers in [&["other"][..], &["main", "other"]] {
+        let other = Arc::new(MemoryDriver::new(bed.options()));
+        let stores = Arc::new(bed.stores().driver("other", other).build().unwrap());
+        let ambit = Ambit::builder(stores.clone())
+            .agent(Billed(drivers))
+            .build();
+        let agent = ambit.agent("Billed").unwrap().make().await.unwrap();
+        spend(&agent, 5);
+        agent.context().save().await.unwrap();
+        let records = agent.context().usage().records().await.unwrap();
+        let expected = Some(total(&records));
+        let without_agents = Ambit::builder(stores).build();
+        for usage in [agent.usage(), Usage::all(&without_agents)] {
+            assert_eq!(usage.aggregate().await.unwrap(), expected, "{drivers:?}");
+        }
+        let usage = Context::named(&without_agents, "Billed").for_scope("usage");
+        assert_eq!(usage.remove().await.unwrap().done.len(), 1);
+        let left = Usage::all(&without_agents).aggregate().await;
+        assert_eq!(left.unwrap(), expected, "carried over: {drivers:?}");
+    }
+}
+
+async fn g089_sums_that_are_in_a_secondary_alone_count(bed: Bed) {
+    let other = Arc::new(MemoryDriver::new(bed.options()));
+    let stores = Arc::new(bed.stores().driver("other", other).build().unwrap());
+    let before = Ambit::builder(stores.clone()).agent(Billed(&["other"]));
+    let agent = before.build().agent("Billed").unwrap().make().await;
+    let agent = agent.unwrap();
+    spend(&agent, 5);
+    agent.context().save().await.unwrap();
+    let records = agent.context().usage().records().await.unwrap();
+    let now = Ambit::builder(stores).agent(Billed(&["main", "other"]));
+    let sums = Usage::all(now.build()).aggregate().await.unwrap();
+    assert_eq!(sums, Some(total(&records)));
 }
 
 async fn g089_sums_go_with_their_chat_where_the_settings_say_so(bed: Bed) {

@@ -33,6 +33,7 @@ struct SummaryCalls {
 /// The call that is under way.
 struct RunningSummary {
     call_id: String,
+    connector: Connector,
     node: TraceNode,
     facts: ModelFacts,
     began: Millis,
@@ -102,6 +103,7 @@ impl SummaryObserver for SummaryCalls {
         target.note(manifest, encoded);
         *lock(&self.running) = Some(RunningSummary {
             call_id,
+            connector: connector.clone(),
             node,
             facts,
             began,
@@ -114,7 +116,7 @@ impl SummaryObserver for SummaryCalls {
         };
         let answer = &summary.answer;
         let failure = summary.failure.as_ref().map(ToString::to_string);
-        let cost = self.usage.cost(answer, &call.facts.provider);
+        let cost = self.usage.cost(answer, &call.connector);
         let attempts = manifest::attempts(call.began, &summary.retries, failure.clone());
         let end = ModelCallEnd {
             duration_ms: Some(self.clock.now() - call.began),
