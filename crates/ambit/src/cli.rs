@@ -4,9 +4,9 @@
 mod reference;
 
 use crate::command::{
-    CommandOutcome, access, backup, chat, chats, check, completions, doctor, erase, health, kb,
-    keys, list, man, messages, models, new, relocate, restore, schema, search, serve, show, types,
-    usage, why,
+    CommandOutcome, access, backup, chat, chats, check, completions, doctor, erase, events, health,
+    kb, keys, list, man, messages, models, new, relocate, restore, schema, search, serve, show,
+    types, usage, why,
 };
 use crate::command_error::{CommandError, Result};
 use crate::settings::serve::ServeArguments;
@@ -61,6 +61,8 @@ pub enum CliCommand {
     Context(ContextArguments),
     /// What was spent
     Usage(usage::UsageArguments),
+    /// Prints what has happened in contexts, one JSON object a line; events are kept for ten minutes, while somebody follows them
+    Events(events::EventsArguments),
     /// Says of which messages, tools and options the requests to models in a turn were made; what these say is shown by the console
     Why(why::WhyArguments),
     /// Looks for what is wrong in the stores; exits with 2 where something is left
@@ -137,8 +139,8 @@ async fn run_command(cli: Cli) -> Result<CommandOutcome> {
         CliCommand::Keys(arguments) => keys::run(arguments, stores, &mut out).await,
         CliCommand::Context(context) => {
             let folder = context.app.folder();
-            let ambit = stores.open_in(&folder).await?;
-            let ran = about_context(&ambit, &context.command, &mut out).await;
+            let ambit = context.command.open(stores, &folder).await?;
+            let ran = about_context(&ambit, &folder, &context.command, &mut out).await;
             closed(&ambit, searched(stores, &folder, ran)).await
         }
         CliCommand::Chats(arguments) => {
@@ -152,6 +154,7 @@ async fn run_command(cli: Cli) -> Result<CommandOutcome> {
             let ran = usage::run(&ambit, arguments, &mut out).await;
             closed(&ambit, ran).await
         }
+        CliCommand::Events(arguments) => events::run(stores, arguments, &mut out).await,
         CliCommand::Why(arguments) => {
             let folder = arguments.app.folder();
             let ambit = stores.open_in(&folder).await?;
@@ -192,17 +195,28 @@ async fn closed(ambit: &Ambit, ran: Result<CommandOutcome>) -> Result<CommandOut
     Ok(outcome)
 }
 
+impl ContextCommand {
+    /// Opens the stores. Who erases something asks the listeners that the server asks.
+    async fn open(&self, stores: &StoreOptions, app: &Path) -> Result<Ambit> {
+        match self {
+            Self::Clear(_) | Self::Remove(_) => stores.open_with_listeners(app).await,
+            _ => stores.open_in(app).await,
+        }
+    }
+}
+
 async fn about_context(
     ambit: &Ambit,
+    app: &Path,
     context: &ContextCommand,
     out: &mut output::Output,
 ) -> Result<CommandOutcome> {
     match context {
-        ContextCommand::Ls(arguments) => list::run(ambit, arguments, out).await,
+        ContextCommand::Ls(arguments) => list::run(ambit, app, arguments, out).await,
         ContextCommand::Show(arguments) => show::run(ambit, arguments, out).await,
         ContextCommand::Messages(arguments) => messages::run(ambit, arguments, out).await,
-        ContextCommand::Clear(arguments) => erase::clear(ambit, arguments, out).await,
-        ContextCommand::Remove(arguments) => erase::remove(ambit, arguments, out).await,
+        ContextCommand::Clear(arguments) => erase::clear(ambit, app, arguments, out).await,
+        ContextCommand::Remove(arguments) => erase::remove(ambit, app, arguments, out).await,
         ContextCommand::Move(arguments) => relocate::run(ambit, arguments, out).await,
     }
 }

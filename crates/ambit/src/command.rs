@@ -10,6 +10,7 @@ mod console_address;
 mod context_summary;
 pub mod doctor;
 pub mod erase;
+pub mod events;
 mod greeting;
 pub mod health;
 mod http_client;

@@ -1,11 +1,15 @@
 //! Which contexts a command is about.
 
 use crate::command_error::{CommandError, Result};
+use crate::settings::has_app;
+use ambit::environment::environment;
 use ambit::{suggestion, timestamp};
+use ambit_runtime::app::App;
 use ambit_storage::clock::Millis;
 use ambit_storage::{Ambit, Error, SessionIdentity, SessionQuery};
 use clap::Args;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 /// Conditions, all of which must hold.
 #[derive(Args, Debug)]
@@ -50,13 +54,18 @@ type QueryCondition<T> = fn(&SessionQuery, T) -> SessionQuery;
 const SCOPES: [&str; 3] = ["chatHistory", "usage", "memory"];
 
 impl ContextFilters {
-    /// The query, once every condition is known to make sense.
-    pub async fn query(&self, ambit: &Ambit, agent: Option<&str>) -> Result<SessionQuery> {
+    /// The query, once every condition is known to make sense. The agents of the app in this folder are known, too.
+    pub async fn query(
+        &self,
+        ambit: &Ambit,
+        app: &Path,
+        agent: Option<&str>,
+    ) -> Result<SessionQuery> {
         self.check_names()?;
         self.check_times()?;
         let labels = self.checked_labels()?;
         if let Some(agent) = agent {
-            check_agent(ambit, agent).await?;
+            check_agent(ambit, app, agent).await?;
         }
         self.check_scope(ambit).await?;
         let every = || SessionQuery::every(ambit);
@@ -183,12 +192,15 @@ impl ContextFilters {
     }
 }
 
-/// Refuses an agent that nothing is stored of.
-pub async fn check_agent(ambit: &Ambit, agent: &str) -> Result<()> {
+/// Refuses an agent that nothing is stored of and that the app in this folder does not have.
+pub async fn check_agent(ambit: &Ambit, app: &Path, agent: &str) -> Result<()> {
     if SessionQuery::named(ambit, agent).exists().await? {
         return Ok(());
     }
-    let mut known = BTreeSet::new();
+    let mut known = agents_of(app);
+    if known.contains(agent) {
+        return Ok(());
+    }
     let every = SessionQuery::every(ambit);
     let mut rows = every.rows();
     while let Some(page) = rows.next().await? {
@@ -199,6 +211,22 @@ pub async fn check_agent(ambit: &Ambit, agent: &str) -> Result<()> {
     Err(CommandError::Refused(format!(
         "the agent \"{agent}\" is unknown: nothing is stored of it{offer}"
     )))
+}
+
+/// The agents of the app in a folder; none where there is no app, or one that cannot be loaded.
+fn agents_of(folder: &Path) -> BTreeSet<String> {
+    if !has_app(folder) {
+        return BTreeSet::new();
+    }
+    // The folder that the program is started in is an empty path here.
+    let folder = match folder.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => folder,
+    };
+    match App::load(folder, &environment()) {
+        Ok(app) => app.agents.keys().cloned().collect(),
+        Err(_) => BTreeSet::new(),
+    }
 }
 
 fn label(text: &str) -> Result<(String, String), String> {

@@ -7,12 +7,15 @@ mod model_store;
 pub mod serve;
 
 use crate::command_error::{CommandError, Result};
+use ambit::environment::environment;
 use ambit::store_urls::{DATA_FILE, StoreUrls, absolute_path, file_path, path_text, shown_address};
+use ambit_runtime::inspect::contexts;
 use ambit_runtime::model::{ModelSecret, ModelSettings, ModelStore};
 use ambit_storage::{Ambit, Caller, Stores};
 use clap::Args;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The secret that columns of models with `crypt: AES` are encrypted with.
 const MODEL_KEY_VARIABLE: &str = "AMBIT_MODEL_KEY";
@@ -110,10 +113,32 @@ impl StoreOptions {
 
     /// Opens the stores, which must be there already. Where nothing says otherwise, the data is that of this app.
     pub async fn open_in(&self, app: &Path) -> Result<Ambit> {
+        let stores = self.open_stores(app).await?;
+        Ok(self.as_system(&Ambit::builder(stores).build()))
+    }
+
+    /// The same, for a command that changes what is stored: the listeners of the app's agents are asked and told as by its server,
+    /// if there is an app.
+    pub async fn open_with_listeners(&self, app: &Path) -> Result<Ambit> {
+        let folder = app_folder(Some(app.to_owned()).filter(|app| !app.as_os_str().is_empty()));
+        if !has_app(&folder) {
+            return self.open_in(app).await;
+        }
+        let stores = self.open_stores(app).await?;
+        let ambit = contexts::of_app(folder, environment(), stores).await?;
+        Ok(self.as_system(&ambit))
+    }
+
+    /// Opens the stores alone, which must be there already.
+    pub async fn open_stores(&self, app: &Path) -> Result<Arc<Stores>> {
         let stores = self.stores(&app.join(DATA_FILE))?;
         stores.urls().try_for_each(check_is_there)?;
-        let ambit = Ambit::builder(stores.open().await?).build();
-        Ok(ambit.acting_as(&Caller::system(&self.tenant)))
+        Ok(Arc::new(stores.open().await?))
+    }
+
+    /// The installation, for the system of the tenant.
+    pub fn as_system(&self, ambit: &Ambit) -> Ambit {
+        ambit.acting_as(&Caller::system(&self.tenant))
     }
 
     /// Whether an option or the environment names a store.
@@ -213,13 +238,18 @@ pub fn present_app(named: Option<PathBuf>) -> Result<PathBuf> {
 
 /// Refuses a folder without an app, saying what helps.
 pub fn check_app(folder: &Path, advice: &str) -> Result<()> {
-    match folder.join("app.yao").is_file() {
+    match has_app(folder) {
         true => Ok(()),
         false => Err(CommandError::Refused(format!(
             "there is no app.yao in {}, so it is no app; {advice}",
             absolute_path(folder).display()
         ))),
     }
+}
+
+/// Whether there is an app in a folder.
+pub fn has_app(folder: &Path) -> bool {
+    folder.join("app.yao").is_file()
 }
 
 /// The app's folder: the one that is named, else that of the environment, else the one that the program is started in.

@@ -1,9 +1,9 @@
 //! An index row as commands print it.
 
 use crate::command_error::{CommandError, Result};
+use ambit_runtime::inspect::contexts::contents;
 use ambit_storage::directory::{IndexRow, RowState};
-use ambit_storage::storage::{self, StorageSnapshot};
-use ambit_storage::{Ambit, Error, SessionQuery};
+use ambit_storage::{Ambit, SessionQuery};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ impl<'a> ContextSummary<'a> {
     /// The row, and what the store says that has its data.
     pub async fn of(ambit: &Ambit, row: &'a IndexRow) -> Result<Self> {
         let identity = &row.identity;
-        let (state, items) = contents(ambit, row).await?;
+        let contents = contents(ambit, row).await?;
         Ok(Self {
             id: &row.id,
             agent_name: identity.agent_name(),
@@ -40,8 +40,8 @@ impl<'a> ContextSummary<'a> {
             group: identity.group(),
             scope: identity.scope(),
             key: identity.key(),
-            state,
-            items,
+            state: contents.map(|contents| contents.state),
+            items: contents.map(|contents| contents.items),
             created_at: row.created_at,
             last_activity_at: row.last_activity_at,
             agents: row
@@ -52,24 +52,6 @@ impl<'a> ContextSummary<'a> {
             labels: &row.labels,
             drivers: &row.placement,
         })
-    }
-}
-
-/// The row knows these where it lies beside its data; elsewhere the data is asked.
-async fn contents(ambit: &Ambit, row: &IndexRow) -> Result<(Option<RowState>, Option<u64>)> {
-    if ambit.stores().index()?.names() == row.placement {
-        return Ok((Some(row.state), Some(row.items)));
-    }
-    match StorageSnapshot::archive(ambit, row).await {
-        Ok(stored) if stored.state() == storage::StorageState::Empty => {
-            Ok((Some(RowState::Cleared), Some(0)))
-        }
-        Ok(stored) => Ok((Some(RowState::Live), Some(stored.count()))),
-        // A store that is down, or not named here, must not hide its contexts.
-        Err(Error::Unavailable { .. } | Error::Invalid { .. } | Error::Corrupt { .. }) => {
-            Ok((None, None))
-        }
-        Err(error) => Err(error.into()),
     }
 }
 

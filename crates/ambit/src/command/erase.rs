@@ -8,6 +8,7 @@ use ambit_storage::{Ambit, BulkReport, SessionIdentity, SessionQuery};
 use clap::Args;
 use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 
 #[derive(Args, Debug)]
 pub struct EraseArguments {
@@ -26,10 +27,11 @@ pub struct EraseArguments {
 /// `ambit context clear`
 pub async fn clear(
     ambit: &Ambit,
+    app: &Path,
     arguments: &EraseArguments,
     out: &mut Output,
 ) -> Result<CommandOutcome> {
-    let Some(query) = confirmed_query(ambit, arguments, "clear").await? else {
+    let Some(query) = confirmed_query(ambit, app, arguments, "clear").await? else {
         return Ok(CommandOutcome::Done);
     };
     let mut tally = EraseSummary::new(out);
@@ -40,10 +42,11 @@ pub async fn clear(
 /// `ambit context remove`
 pub async fn remove(
     ambit: &Ambit,
+    app: &Path,
     arguments: &EraseArguments,
     out: &mut Output,
 ) -> Result<CommandOutcome> {
-    let Some(query) = confirmed_query(ambit, arguments, "remove").await? else {
+    let Some(query) = confirmed_query(ambit, app, arguments, "remove").await? else {
         return Ok(CommandOutcome::Done);
     };
     let mut tally = EraseSummary::new(out);
@@ -54,11 +57,12 @@ pub async fn remove(
 /// The query, if it may be acted on; nothing where nothing matches.
 async fn confirmed_query(
     ambit: &Ambit,
+    app: &Path,
     arguments: &EraseArguments,
     verb: &str,
 ) -> Result<Option<SessionQuery>> {
     let agent = arguments.agent.as_str();
-    let query = arguments.filters.query(ambit, Some(agent)).await?;
+    let query = arguments.filters.query(ambit, app, Some(agent)).await?;
     if arguments.dry_run {
         return Ok(Some(query.dry_run()));
     }

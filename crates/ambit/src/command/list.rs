@@ -9,6 +9,7 @@ use crate::timestamp;
 use ambit_storage::Ambit;
 use clap::Args;
 use std::io::Write;
+use std::path::Path;
 
 #[derive(Args, Debug)]
 pub struct ListArguments {
@@ -36,12 +37,13 @@ const HEADINGS: [&str; 9] = [
 /// Prints page after page, so that any number of contexts takes the same memory.
 pub async fn run(
     ambit: &Ambit,
+    app: &Path,
     arguments: &ListArguments,
     out: &mut Output,
 ) -> Result<CommandOutcome> {
     let query = arguments
         .filters
-        .query(ambit, arguments.agent.as_deref())
+        .query(ambit, app, arguments.agent.as_deref())
         .await?;
     let (mut rows, mut table) = (query.rows(), Table::new(HEADINGS));
     let mut is_empty = true;

@@ -145,3 +145,64 @@ async fn g034_what_failed_is_named_the_rest_is_done_and_the_exit_code_is_2() {
         (&"bob".into(), &serde_json::Value::Null)
     );
 }
+
+/// An app in the folder of the place, whose agent `support` has these listeners.
+fn app(place: &Place, listeners: &str) {
+    let package = r#"{"name": "Support", "connector": "m", "prompts": [{"role": "system", "content": "Help."}]}"#;
+    let connector = r#"{"type": "scripted", "options": {"model": "m"}}"#;
+    for (file, text) in [
+        ("app.yao", r#"{"name": "Shop"}"#),
+        ("connectors/m.conn.yao", connector),
+        ("assistants/support/package.yao", package),
+        ("assistants/support/src/events.ts", listeners),
+    ] {
+        let path = place.path(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+}
+
+#[test]
+fn an_agent_of_the_app_is_known_though_nothing_is_stored_of_it() {
+    let place = Place::new();
+    app(&place, "export function ContextRemoved() {}\n");
+    place.make_store("main.db");
+    let nothing = "done 0, unchanged 0, skipped 0, failed 0";
+    for command in ["clear", "remove"] {
+        let erase = ["context", command, "support"];
+        let dry = place.run(&[&erase[..], &["--dry-run"]].concat());
+        let expected = format!("{nothing} (nothing was changed)\n");
+        assert_eq!(dry, Ran::printed(&expected));
+        let done = place.run(&[&erase[..], &["--yes"]].concat());
+        assert_eq!(done, Ran::printed(&format!("{nothing}\n")));
+    }
+    let listed = place.run(&["context", "ls", "support"]);
+    assert_eq!(
+        (listed.code, listed.err.as_str()),
+        (0, "no context matches\n")
+    );
+    assert_eq!(place.run(&["usage", "--agent", "support"]).code, 0);
+    let unknown = place.run(&["context", "remove", "suport", "--yes"]);
+    let words =
+        "the agent \"suport\" is unknown: nothing is stored of it; did you mean \"support\"?";
+    assert_eq!(unknown, Ran::refused(words));
+}
+
+#[tokio::test]
+async fn a_listener_of_the_app_keeps_contexts_from_being_erased() {
+    let place = Place::new();
+    let ambit = place.open(&["support"]).await;
+    let agent = ambit.agent("support").unwrap();
+    let agent = agent.for_user_id("ann").await.unwrap();
+    say(&agent, &["hello", "hi"]).await;
+    ambit.close().await.unwrap();
+    let veto = "export function ContextClearing() { return { veto: 'it is kept by law' }; }
+        export function ContextRemoving() { return { veto: 'it is kept by law' }; }\n";
+    app(&place, veto);
+    for command in ["clear", "remove"] {
+        let ran = place.run(&["context", command, "support", "--yes"]);
+        assert_eq!((ran.code, ran.err.as_str()), (2, ""), "{ran:?}");
+        assert!(ran.out.contains(": it is kept by law\n"), "{ran:?}");
+        assert_eq!(items(&place, "support"), owned(&[("ann", 2)]));
+    }
+}

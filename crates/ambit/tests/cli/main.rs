@@ -13,6 +13,7 @@ mod conversation;
 mod data;
 mod doctor;
 mod erase;
+mod events;
 mod extract;
 mod health;
 mod hostile_documents;

@@ -1,9 +1,15 @@
 //! Rows of the index and what they stand for; clearing and removing them.
 
+mod contents;
+mod event_follower;
+mod of_app;
 mod report;
 mod row_filter;
 mod values;
 
+pub use contents::{ContextContents, contents};
+pub use event_follower::EventFollower;
+pub use of_app::of_app;
 pub use report::{ContextActionReport, ContextActionRow, ContextActionRows, SkippedContext};
 pub use row_filter::{ContextBulk, ContextLabel, ContextRowFilter};
 pub use values::{ContextField, ContextValue, ContextValueFilter, ContextValueList, values};
@@ -57,10 +63,10 @@ pub struct ContextRow {
     pub scope: Option<String>,
     /// The rendered key.
     pub key: String,
-    /// Whether it holds something.
-    pub state: RowState,
-    /// How many items were added since it was last cleared.
-    pub items: u64,
+    /// Whether it holds something; nothing where the store that has its data cannot be asked.
+    pub state: Option<RowState>,
+    /// How many items were added since it was last cleared; nothing where that store cannot be asked.
+    pub items: Option<u64>,
     /// When the row was made, in milliseconds since 1970.
     pub created_at: i64,
     /// When something was last written, in milliseconds since 1970.
@@ -111,8 +117,8 @@ impl From<&AgentTouch> for ContextTouch {
 }
 
 impl ContextRow {
-    /// A row as somebody sees it who reaches it.
-    fn of(row: &IndexRow, access: &DataAccess) -> Self {
+    /// A row as somebody sees it who reaches it, and what it holds.
+    fn of(row: &IndexRow, contents: Option<ContextContents>, access: &DataAccess) -> Self {
         let identity = &row.identity;
         let is_whole = access.is_whole();
         let own = |value: Option<&str>| value.map(str::to_owned);
@@ -125,8 +131,8 @@ impl ContextRow {
             group: own(identity.group()),
             scope: own(identity.scope()),
             key: identity.key(),
-            state: row.state,
-            items: row.items,
+            state: contents.map(|contents| contents.state),
+            items: contents.map(|contents| contents.items),
             created_at: row.created_at,
             last_activity_at: row.last_activity_at,
             agents: agents.collect(),
@@ -134,7 +140,9 @@ impl ContextRow {
             placement: is_whole.then(|| row.placement.clone()),
             team: row.team.clone().filter(|_| is_whole),
             created_by: row.created_by.clone().filter(|_| is_whole),
-            generation: is_whole.then_some(row.generation),
+            generation: contents
+                .map(|contents| contents.generation)
+                .filter(|_| is_whole),
             touches: is_whole.then(|| row.touches.iter().map(ContextTouch::from).collect()),
         }
     }
@@ -144,7 +152,8 @@ impl ContextRow {
 pub async fn get(ambit: &Ambit, who: &Authorized, id: &str) -> Result<ContextRow> {
     let access = DataAccess::of(who);
     let row = access.row(ambit, id).await?;
-    Ok(ContextRow::of(&row, &access))
+    let contents = contents(ambit, &row).await?;
+    Ok(ContextRow::of(&row, contents, &access))
 }
 
 /// Which items of a row.

@@ -182,7 +182,18 @@ pub fn over_with(
     settings: AmbitSettings,
 ) -> Ambit {
     let stores = Stores::builder(options).driver("main", driver);
-    Ambit::builder(stores.build().unwrap())
+    over_stores(stores.build().unwrap(), settings)
+}
+
+/// The same with histories in this process's memory, apart from the index.
+pub fn over_with_histories_apart(driver: Arc<dyn Driver>, options: DriverOptions) -> Ambit {
+    let stores = Stores::builder(options).driver("main", driver);
+    let stores = stores.scope_drivers("chatHistory", &["memory"]);
+    over_stores(stores.build().unwrap(), AmbitSettings::default())
+}
+
+fn over_stores(stores: Stores, settings: AmbitSettings) -> Ambit {
+    Ambit::builder(stores)
         .settings(settings)
         .agent(Plain("support"))
         .agent(Plain("sales"))

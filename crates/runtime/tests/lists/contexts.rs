@@ -1,10 +1,11 @@
 //! Contexts: rows, items, cursors, clearing and removing.
 
-use crate::bed::{Bed, ann, bob, chief, cid, twin};
+use crate::bed::{Bed, ann, bob, chief, cid, over_with_histories_apart, twin};
 use ambit_runtime::ErrorCode;
 use ambit_runtime::inspect::contexts::{
     self, ContextAction, ContextActionReport, ContextBulk, ContextItemFilter, ContextRowFilter,
 };
+use ambit_storage::directory::RowState;
 use futures::FutureExt;
 use serde_json::json;
 use std::time::Duration;
@@ -13,6 +14,10 @@ pub const CASES: &[(&str, crate::Run)] = &[
     ("a_context_shows_its_row_and_its_items", |bed| {
         shows(bed).boxed()
     }),
+    (
+        "a_row_apart_from_its_data_says_what_that_is_and_is_found_by_it",
+        |bed| apart(bed).boxed(),
+    ),
     (
         "g057_a_context_of_others_answers_like_an_unknown_one",
         |bed| foreign(bed).boxed(),
@@ -136,6 +141,56 @@ async fn shows(bed: Bed) {
     assert_eq!(scopes, ["chatHistory", "memory", "usage"]);
 }
 
+async fn apart(mut bed: Bed) {
+    bed.ambit = over_with_histories_apart(bed.driver.clone(), bed.options.clone());
+    for chat in ["c", "d", "e"] {
+        bed.talk(&ann(), "support", chat, chat).await;
+    }
+    let cleared = id(&bed, "c").await;
+    contexts::act(&bed.ambit, &ann(), &cleared, ContextAction::Clear)
+        .await
+        .unwrap();
+    let row = contexts::get(&bed.ambit, &chief("t1"), &cleared).await;
+    assert!(row.unwrap().generation.is_some_and(|number| number > 0));
+    let of_state = |state: Option<RowState>| ContextRowFilter {
+        state,
+        scope: Some("chatHistory".to_owned()),
+        ..ContextRowFilter::default()
+    };
+    let page = async |state: Option<RowState>, cursor: Option<&str>| {
+        let filter = of_state(state);
+        filter.list(&bed.ambit, &ann(), cursor, 1).await
+    };
+    let listed = async |state: Option<RowState>| {
+        let (mut rows, mut cursor): (Vec<_>, Option<String>) = (Vec::new(), None);
+        loop {
+            let found = page(state, cursor.as_deref()).await.unwrap();
+            let told = found.items.into_iter();
+            rows.extend(told.map(|row| (row.chat_name.unwrap(), row.state, row.items)));
+            cursor = found.next;
+            if cursor.is_none() {
+                return rows;
+            }
+        }
+    };
+    let row = |chat: &str, state: RowState, items: u64| (chat.to_owned(), Some(state), Some(items));
+    let gone = vec![row("c", RowState::Cleared, 0)];
+    let left = vec![row("d", RowState::Live, 2), row("e", RowState::Live, 2)];
+    let all = [gone.clone(), left.clone()].concat();
+    assert_eq!(listed(None).await, all);
+    assert_eq!(listed(Some(RowState::Cleared)).await, gone);
+    assert_eq!(listed(Some(RowState::Live)).await, left);
+    let cursor = page(Some(RowState::Live), None).await.unwrap().next;
+    for state in [None, Some(RowState::Cleared)] {
+        let refused = page(state, cursor.as_deref()).await.unwrap_err();
+        assert_eq!(refused.param.as_deref(), Some("cursor"), "{state:?}");
+    }
+    let filter = of_state(Some(RowState::Cleared));
+    let removed = acted(&bed, &filter, ContextAction::Remove, false).await;
+    assert_eq!(removed.done, ["chatHistory_support_ann"]);
+    assert_eq!(listed(None).await, left);
+}
+
 static ANN: std::sync::LazyLock<ambit_runtime::Authorized> = std::sync::LazyLock::new(ann);
 
 async fn foreign(bed: Bed) {
@@ -234,7 +289,7 @@ async fn acts(bed: Bed) {
     assert_eq!(count(&bed, &left).await, 1);
     assert_eq!(count(&bed, &ContextRowFilter::default()).await, 4);
     let row = contexts::get(&bed.ambit, &ann(), &other).await.unwrap();
-    assert_eq!((json!(row.state), row.items), (json!("live"), 2));
+    assert_eq!((json!(row.state), row.items), (json!("live"), Some(2)));
 }
 
 /// What Ann's action on all that match comes to.

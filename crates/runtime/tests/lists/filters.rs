@@ -166,7 +166,7 @@ async fn marked(bed: Bed) {
     bulk.ids = Some(vec![other.clone()]);
     let report = filter.act(&bed.ambit, &ann(), &bulk).await.unwrap();
     assert_eq!(report.unchanged, [unknown(&other)]);
-    assert_eq!(row(&bed, "b").await.items, 2);
+    assert_eq!(row(&bed, "b").await.items, Some(2));
 }
 
 /// The ids of these rows.

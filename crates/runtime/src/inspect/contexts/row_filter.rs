@@ -1,5 +1,6 @@
 //! Which rows of the index: a list of them, and what is done to all that match.
 
+use super::contents::{StateQuery, of_state, with_contents};
 use super::{ContextAction, ContextActionRow, ContextActionRows, ContextRow, in_time};
 use crate::access::{Authorized, DataAccess};
 use crate::error::{Error, Result};
@@ -68,7 +69,7 @@ fn narrowed<T, const N: usize>(
 }
 
 impl ContextRowFilter {
-    /// The same question for storage, with the caller's rights in it. A scope that is no word of ours is somebody's own storage:
+    /// The same question for storage, but for the state, with the caller's rights in it. A scope that is no word of ours is somebody's own storage:
     /// one that no row has is a mistake.
     async fn query(&self, ambit: &Ambit) -> Result<SessionQuery> {
         let own = self.scope.as_deref();
@@ -103,12 +104,8 @@ impl ContextRowFilter {
                 (self.created_after, SessionQuery::created_after),
             ],
         );
-        let query = match &self.label {
+        Ok(match &self.label {
             Some(label) => query.labelled(&label.name, &label.value),
-            None => query,
-        };
-        Ok(match self.state {
-            Some(state) => query.in_state(state),
             None => query,
         })
     }
@@ -124,18 +121,24 @@ impl ContextRowFilter {
         let access = DataAccess::of(who);
         let query = self.query(&access.ambit(ambit)).await?;
         let query = query.in_order(self.order);
-        let page = query.page(cursor, limit);
         let page = match self.state {
             // States are in no index: few rows may be found among many.
-            Some(_) => {
+            Some(state) => {
                 let help = "name an agent, a user or a chat beside it";
+                let query = StateQuery::of(ambit, &query, state)?;
+                let page = query.page(cursor, limit);
                 in_time("finding contexts by state", help, page).await?
             }
-            None => page.await?,
+            None => {
+                let Page { items, next } = query.page(cursor, limit).await?;
+                let items = with_contents(ambit, items).await?;
+                Page { items, next }
+            }
         };
         let rows = page.items.iter();
+        let told = rows.map(|(row, contents)| ContextRow::of(row, *contents, &access));
         Ok(Page {
-            items: rows.map(|row| ContextRow::of(row, &access)).collect(),
+            items: told.collect(),
             next: page.next,
         })
     }
@@ -154,13 +157,15 @@ impl ContextRowFilter {
         }
         let mut done = ContextActionRows::default();
         let Some(ids) = &bulk.ids else {
-            bulk.action.on_each(&query, &mut done).await?;
+            self.act_on_all(&query, ambit, bulk.action, &mut done)
+                .await?;
             return Ok(done);
         };
         let mut rows = Vec::new();
         for id in ids.iter().collect::<BTreeSet<_>>() {
             let found = query.with_id(id).rows().next().await?;
-            match found.unwrap_or_default().pop() {
+            let found = self.in_state(ambit, found.unwrap_or_default()).await?;
+            match found.into_iter().next() {
                 Some(row) => rows.push(row),
                 None => done.unchanged.push(ContextActionRow::unknown(id)),
             }
@@ -174,6 +179,42 @@ impl ContextRowFilter {
             }
         }
         Ok(done)
+    }
+
+    /// Acts on all rows of a query that are in the state.
+    async fn act_on_all(
+        &self,
+        query: &SessionQuery,
+        ambit: &Ambit,
+        action: ContextAction,
+        done: &mut ContextActionRows,
+    ) -> Result<()> {
+        let Some(state) = self.state else {
+            return action.on_each(query, done).await.map(drop);
+        };
+        let index = ambit.stores().index()?.names().to_vec();
+        let beside = index.clone();
+        let known = query.in_state(state);
+        let known = known.filter(move |row| row.placement == beside);
+        action.on_each(&known, done).await?;
+        // Where the data is elsewhere, the index does not know the state.
+        let others = query.filter(move |row| row.placement != index);
+        let mut rows = others.rows();
+        while let Some(page) = rows.next().await? {
+            for row in self.in_state(ambit, page).await? {
+                action.on_each(&alone(query, &row), done).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Those of these rows that are in the state.
+    async fn in_state(&self, ambit: &Ambit, rows: Vec<IndexRow>) -> Result<Vec<IndexRow>> {
+        let Some(state) = self.state else {
+            return Ok(rows);
+        };
+        let found = of_state(ambit, rows, state).await?;
+        Ok(found.into_iter().map(|(row, _)| row).collect())
     }
 }
 
