@@ -7,7 +7,7 @@ pub mod props_path;
 mod stream_event;
 mod turn_event;
 
-pub use output_messages::{MessageStatus, OutputMessage, OutputMessages, apply};
+pub use output_messages::{MessageStatus, OutputMessage, OutputMessages, apply, text_of};
 pub use stream_event::{STREAM_EVENTS, StreamEventRow};
 pub use turn_event::{
     MessageStartEvent, StepEndEvent, StreamEndEvent, StreamStartEvent, ThreadStartEvent,

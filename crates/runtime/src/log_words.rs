@@ -158,7 +158,7 @@ impl ReadText {
         match answer {
             HostValue::Json(value) => self.0.add(value),
             HostValue::Shared(value) => self.0.add(value),
-            HostValue::Undefined => {}
+            HostValue::Undefined | HostValue::Receiver => {}
             HostValue::List(items) => items.iter().for_each(|item| self.add(item)),
             HostValue::Map(members) => members.iter().for_each(|(_, member)| self.add(member)),
             HostValue::Object(object) => {

@@ -348,6 +348,35 @@ mod tests {
     }
 
     #[test]
+    fn what_runs_below_a_cancelled_node_is_cancelled_with_it() {
+        let sink = MemorySink::default();
+        let trace = Trace::start(sink.settings());
+        let call = trace.root().add(NodeOptions::new("agent", "call"));
+        let hook = call.add(NodeOptions::new("hook", "hook"));
+        hook.add(NodeOptions::new("tool", "done")).complete(None);
+        let steps = ["a", "b"].map(|label| hook.add(NodeOptions::new("step", label)));
+        TraceNode::join(&steps, NodeOptions::new("step", "joined"));
+        trace.root().add(NodeOptions::new("tool", "beside"));
+        call.cancel();
+        let tree = sink.tree();
+        let nodes = tree.nodes.iter();
+        let found: Vec<(&str, TraceStatus)> = nodes
+            .map(|node| (node.label.as_str(), node.status))
+            .collect();
+        let expected = [
+            ("", TraceStatus::Running),
+            ("call", TraceStatus::Cancelled),
+            ("hook", TraceStatus::Cancelled),
+            ("done", TraceStatus::Completed),
+            ("a", TraceStatus::Cancelled),
+            ("b", TraceStatus::Cancelled),
+            ("joined", TraceStatus::Cancelled),
+            ("beside", TraceStatus::Running),
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
     fn a_trace_goes_on_where_another_process_left_it() {
         let sink = MemorySink::default();
         let before = Trace::start(sink.settings());

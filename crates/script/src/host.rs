@@ -114,6 +114,8 @@ pub enum HostValue {
     Shared(Arc<Value>),
     /// `undefined`.
     Undefined,
+    /// The object that the method was called on, itself. Where there is none, and in a promise, it is `undefined`.
+    Receiver,
     /// A list whose items may be objects with methods.
     List(Vec<Self>),
     /// An object whose members may be objects with methods.

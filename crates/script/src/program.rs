@@ -3,6 +3,7 @@
 mod cache;
 mod compile;
 mod diagnostics;
+mod erased_imports;
 mod files;
 mod link;
 mod module_syntax;

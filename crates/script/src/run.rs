@@ -4,6 +4,7 @@ mod calls;
 mod event_loop;
 mod exception;
 mod natives;
+mod program_loader;
 mod run_context;
 mod timers;
 mod web;
@@ -12,10 +13,10 @@ use crate::bare::{EngineWords, FiberPauser, RuntimeMemory};
 use crate::error::{Error, Result};
 use crate::prelude::Prelude;
 use crate::program::{FunctionExport, Program};
-use crate::task::{JobSlot, PauseReason, RunJob, RunOutcome, RunTask, RuntimeReuse};
+use crate::task::{JobSlot, PauseReason, RunJob, RunOutcome, RuntimeReuse};
 use crate::value::{JsValue, ValueReader, ValueWriter};
-use rquickjs::loader::{ImportAttributes, Loader, Resolver};
-use rquickjs::module::{Declared, Evaluated};
+use program_loader::ProgramLoader;
+use rquickjs::module::Evaluated;
 use rquickjs::{Array, Context, Ctx, Function, Module, Object, Runtime};
 use run_context::RunContext;
 use std::rc::Rc;
@@ -200,8 +201,8 @@ fn call<'js>(
     job: &RunJob,
     module: &mut Option<EvaluatedModule<'js>>,
 ) -> Result<RunOutcome> {
-    let value = match attempt(world, ctx, job, module) {
-        Ok(CallResult::Returned(value)) => value,
+    let (value, left_out) = match attempt(world, ctx, job, module) {
+        Ok(CallResult::Returned { value, left_out }) => (value, left_out),
         Ok(CallResult::Failed(error)) => return Err(world.stopped_error(job).unwrap_or(error)),
         Err(error) => return Err(failed(world, ctx, job, &error)),
     };
@@ -210,13 +211,17 @@ fn call<'js>(
     }
     Ok(RunOutcome {
         value,
+        left_out,
         dropped: world.leave(),
         cpu: job.task.budget.used(),
     })
 }
 
 enum CallResult {
-    Returned(Option<serde_json::Value>),
+    Returned {
+        value: Option<serde_json::Value>,
+        left_out: Option<String>,
+    },
     Failed(Error),
 }
 
@@ -283,8 +288,12 @@ fn read_returned<'js>(
 ) -> rquickjs::Result<CallResult> {
     let limit = job.task.budget.limits.returned;
     let mut reader = ValueReader::new(ctx, &job.task.budget, limit);
+    reader.tells_left_out = true;
     match reader.read(value) {
-        Ok(value) => Ok(CallResult::Returned(value)),
+        Ok(value) => Ok(CallResult::Returned {
+            value,
+            left_out: reader.left_out,
+        }),
         Err(_) if reader.too_large => {
             ctx.catch();
             let function = job.function.clone();
@@ -352,47 +361,6 @@ fn failed(world: &Rc<RunContext>, ctx: &Ctx<'_>, job: &RunJob, error: &rquickjs:
     let thrown = Error::Thrown(Box::new(thrown));
     // Looking at what was thrown may have run code of the script.
     world.stopped_error(job).unwrap_or(thrown)
-}
-
-/// Finds modules in the program that runs.
-struct ProgramLoader(Rc<RunContext>);
-
-impl Resolver for ProgramLoader {
-    fn resolve<'js>(
-        &mut self,
-        _: &Ctx<'js>,
-        base: &str,
-        name: &str,
-        _: Option<ImportAttributes<'js>>,
-    ) -> rquickjs::Result<String> {
-        // A module that could not be linked for want of memory is taken for linked when it is imported again.
-        let is_ending = |task: Arc<RunTask>| task.budget.stopped().is_some();
-        if self.0.task().is_some_and(is_ending) {
-            return Err(rquickjs::Error::new_resolving(base, name));
-        }
-        let program = self.0.program();
-        let found = program
-            .as_ref()
-            .and_then(|program| program.resolved(base, name));
-        found.ok_or_else(|| rquickjs::Error::new_resolving(base, name))
-    }
-}
-
-impl Loader for ProgramLoader {
-    fn load<'js>(
-        &mut self,
-        ctx: &Ctx<'js>,
-        name: &str,
-        _: Option<ImportAttributes<'js>>,
-    ) -> rquickjs::Result<Module<'js, Declared>> {
-        match self.0.program() {
-            Some(program) => {
-                let code = program.code(name)?;
-                self.0.load_whole(|| code.load(ctx))
-            }
-            None => Err(rquickjs::Error::new_loading(name)),
-        }
-    }
 }
 
 /// The prelude's object, as the runtime keeps it.

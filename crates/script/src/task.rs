@@ -50,6 +50,8 @@ pub enum TaskMessage {
 pub struct RunOutcome {
     /// What the function returned; `None` for `undefined`.
     pub value: Option<Value>,
+    /// The first member of it whose value JSON does not have: `undefined`, a function, a symbol, or a number that is not finite.
+    pub left_out: Option<String>,
     /// Timers and host calls that were still under way and were dropped.
     pub dropped: usize,
     /// Processor time used.

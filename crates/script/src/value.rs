@@ -66,7 +66,7 @@ impl<'js> ValueWriter<'_, 'js> {
         Ok(match value {
             HostValue::Json(json) => self.json(json)?,
             HostValue::Shared(json) => self.json(json)?,
-            HostValue::Undefined => JsValue::new_undefined(self.ctx.clone()),
+            HostValue::Undefined | HostValue::Receiver => JsValue::new_undefined(self.ctx.clone()),
             HostValue::List(items) => {
                 let list = Array::new(self.ctx.clone())?;
                 for (index, item) in items.iter().enumerate() {
@@ -135,6 +135,10 @@ pub struct ValueReader<'js> {
     pub handed: HandedMemory,
     /// The functions met on the way and where they stood; only looked for in arguments.
     pub functions: Vec<(String, Function<'js>)>,
+    /// Whether `left_out` is looked for.
+    pub tells_left_out: bool,
+    /// The first member of a value itself, not of one within it, whose value JSON does not have.
+    pub left_out: Option<String>,
 }
 
 impl<'js> ValueReader<'js> {
@@ -147,6 +151,8 @@ impl<'js> ValueReader<'js> {
             limit,
             handed: HandedMemory::new(budget),
             functions: Vec::new(),
+            tells_left_out: false,
+            left_out: None,
         }
     }
 
@@ -231,7 +237,13 @@ impl<'js> ValueReader<'js> {
         for key in keys {
             let key = key?;
             let value: JsValue<'js> = object.get(key.clone())?;
-            if let Some(value) = self.at(&value, depth)? {
+            let read = self.at(&value, depth)?;
+            if self.tells_left_out && depth == 1 && self.left_out.is_none() {
+                let is_finite = value.as_float().is_none_or(f64::is_finite);
+                let is_left_out = read.is_none() || !is_finite;
+                self.left_out = is_left_out.then(|| text(&self.ctx, &key)).transpose()?;
+            }
+            if let Some(value) = read {
                 members.insert(self.string(&key)?, value);
             }
         }
@@ -295,7 +307,14 @@ impl<'js> ValueReader<'js> {
     }
 
     fn refuse(&self, reason: &str) -> rquickjs::Error {
-        Exception::throw_type(&self.ctx, &format!("value is not JSON: {reason}"))
+        Exception::throw_type(&self.ctx, &format!("value is not JSON: {reason}"));
+        let thrown = self.ctx.catch();
+        if let Some(error) = thrown.as_object()
+            && let Err(failed) = error.set("code", "invalid_argument")
+        {
+            return failed;
+        }
+        self.ctx.throw(thrown)
     }
 }
 

@@ -148,6 +148,16 @@ impl OutputMessages {
     }
 }
 
+/// What the messages of type `text` say, a line for each.
+pub fn text_of<'m>(messages: impl IntoIterator<Item = &'m OutputMessage>) -> String {
+    let said = messages.into_iter();
+    let said = said.filter(|message| message.kind == "text");
+    let said: Vec<&str> = said
+        .filter_map(|message| message.props.get("content")?.as_str())
+        .collect();
+    said.join("\n")
+}
+
 /// The one rule of a client: what a frame makes of the messages it holds.
 pub fn apply(state: &mut OutputMessages, frame: &Frame) -> Result<(), ChangeError> {
     if let Some(event) = TurnEvent::read(frame) {

@@ -36,8 +36,10 @@ pub fn of(error: &ambit_script::Error, file: &str, hook: &str) -> Error {
         ambit_script::Error::ReturnedTooMuch { .. } => {
             Error::new(ErrorCode::HookError, format!("{file} {hook}: {error}"))
         }
-        ambit_script::Error::NotAFunction(_) => Error::new(ErrorCode::HookError, error.to_string()),
-        ambit_script::Error::NeverSettles(_) | ambit_script::Error::NoFunction { .. } => {
+        ambit_script::Error::NotAFunction(_) | ambit_script::Error::NeverSettles(_) => {
+            Error::new(ErrorCode::HookError, error.to_string())
+        }
+        ambit_script::Error::NoFunction { .. } => {
             Error::new(ErrorCode::HookError, format!("{file}: {error}"))
         }
         ambit_script::Error::Cancelled => {
@@ -53,9 +55,9 @@ pub fn told(error: &ambit_script::Error, failure: Error, disclosure: Disclosure)
         ambit_script::Error::Thrown(thrown) if is_defect(thrown) => FAILED,
         ambit_script::Error::Thrown(_)
         | ambit_script::Error::NotAFunction(_)
+        | ambit_script::Error::NeverSettles(_)
         | ambit_script::Error::Cancelled => return failure,
         ambit_script::Error::ReturnedTooMuch { .. }
-        | ambit_script::Error::NeverSettles(_)
         | ambit_script::Error::NoFunction { .. }
         | ambit_script::Error::Internal(_) => FAILED,
         ambit_script::Error::Limited { .. } => LIMITED,

@@ -3,7 +3,7 @@
 use crate::access::{Authorized, DataConstraints};
 use crate::chat::ChatMessage;
 use crate::error::{Error, ErrorCode, Result};
-use crate::frame::{Frame, OutputMessages, TurnEvent, apply};
+use crate::frame::{Frame, OutputMessages, TurnEvent, apply, text_of};
 use crate::loaded_app::LoadedApp;
 use crate::request::{SkipOptions, TurnRequest};
 use crate::runtime_core::RuntimeCore;
@@ -118,16 +118,14 @@ impl StepAsker {
             request_id: ids::unguessable(),
             servers: Arc::default(),
             timeout: PATIENCE,
-            trace: None,
+            node: Trace::off("").root(),
             processes: Arc::new(NoProcesses),
             progress: None,
         };
-        let untraced = Trace::off(&caller.request_id).root();
         let tools = StepTools {
             app: &loaded.app,
             toolbox: toolbox.as_ref(),
             caller: &caller,
-            node: &untraced,
         };
         tools.ask(named, wanted).await
     }
@@ -180,7 +178,7 @@ async fn said(mut stream: StreamReader) -> Result<SpokenAnswer> {
             let frame: Frame = serde_json::from_str(&entry.text).map_err(unreadable)?;
             if let Some(TurnEvent::StreamEnd(end)) = TurnEvent::read(&frame) {
                 return Ok(SpokenAnswer {
-                    text: text_of(&messages),
+                    text: text_of(messages.messages()),
                     error: end.error.map(str::to_owned),
                     next: end.next.cloned().unwrap_or_default(),
                 });
@@ -194,13 +192,4 @@ async fn said(mut stream: StreamReader) -> Result<SpokenAnswer> {
         }
     }
     Err(Error::new(ErrorCode::Unavailable, "the agent was stopped"))
-}
-
-fn text_of(messages: &OutputMessages) -> String {
-    let said = messages.messages().iter();
-    let said = said.filter(|message| message.kind == "text");
-    let said: Vec<&str> = said
-        .filter_map(|message| message.props.get("content")?.as_str())
-        .collect();
-    said.join("\n")
 }

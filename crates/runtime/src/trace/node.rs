@@ -77,7 +77,7 @@ impl TraceNode {
     pub(super) fn start(trace: &Trace, parents: &[u32], start: NodeOptions) -> Self {
         let mut number = None;
         trace.emit(|state, at| {
-            number = state.add_node();
+            number = state.add_node(parents);
             let Some(number) = number else {
                 state.overflow(NODES);
                 return Vec::new();
@@ -240,6 +240,16 @@ impl TraceNode {
         self.end(status, None);
     }
 
+    /// Ends it as cancelled, and what is running below it. What has ended stays as it is.
+    pub fn cancel(&self) {
+        let below = |number| self.trace.look(|state| state.running_below(number));
+        let below = self.number.and_then(below).unwrap_or_default();
+        for number in below.into_iter().rev() {
+            self.trace.node(number).close(TraceStatus::Cancelled);
+        }
+        self.close(TraceStatus::Cancelled);
+    }
+
     /// Says that it failed; also after it has ended, for what fails last counts.
     pub fn fail(&self, error: &str) {
         self.emit(|number, state, at| {
@@ -265,7 +275,10 @@ impl TraceNode {
 
     /// A board beside the trace.
     pub fn add_space(&self, start: NodeOptions) -> TraceSpace {
-        TraceSpace::start(&self.trace, start)
+        match self.number {
+            Some(_) => TraceSpace::start(&self.trace, start),
+            None => TraceSpace::silent(&self.trace),
+        }
     }
 
     fn end(&self, status: TraceStatus, output: Option<Value>) {

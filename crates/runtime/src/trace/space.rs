@@ -52,6 +52,12 @@ impl TraceSpace {
         Self { trace, number }
     }
 
+    /// A board that stays empty.
+    pub(super) fn silent(trace: &Trace) -> Self {
+        let (trace, number) = (trace.clone(), None);
+        Self { trace, number }
+    }
+
     /// Its id; empty where nothing is recorded of it.
     pub fn id(&self) -> String {
         self.number.map_or_else(String::new, id)

@@ -18,10 +18,17 @@ const CONTENTS: usize = 1 << 20;
 /// There are too many bytes.
 pub const FULL: &str = "full";
 
+/// What is remembered of a node.
+struct NodeState {
+    status: TraceStatus,
+    /// The nodes above it.
+    parents: Vec<u32>,
+}
+
 /// The state of a trace.
 pub struct TraceState {
     limits: TraceLimits,
-    nodes: BTreeMap<u32, TraceStatus>,
+    nodes: BTreeMap<u32, NodeState>,
     spaces: BTreeMap<u32, BTreeMap<String, Value>>,
     lines: usize,
     /// The hashes of the contents that are kept, and how many bytes these have.
@@ -42,7 +49,11 @@ impl TraceState {
     pub fn new(limits: TraceLimits, before: &TraceTree) -> Self {
         let number = |id: &str| id[1.min(id.len())..].parse::<u32>().ok();
         let nodes = before.nodes.iter();
-        let nodes = nodes.filter_map(|node| Some((number(&node.id)?, node.status)));
+        let nodes = nodes.filter_map(|node| {
+            let parents = node.parent_ids.iter().filter_map(|id| number(id));
+            let (status, parents) = (node.status, parents.collect());
+            Some((number(&node.id)?, NodeState { status, parents }))
+        });
         let boards = before.spaces.iter().filter_map(|space| {
             let values = space.values.clone().into_iter().collect();
             Some((number(&space.id)?, values))
@@ -62,10 +73,11 @@ impl TraceState {
         }
     }
 
-    /// The number of a new node, if there is room for one.
-    pub fn add_node(&mut self) -> Option<u32> {
+    /// The number of a new node below these, if there is room for one.
+    pub fn add_node(&mut self, parents: &[u32]) -> Option<u32> {
         let number = self.number(&self.nodes)?;
-        self.nodes.insert(number, TraceStatus::Running);
+        let (status, parents) = (TraceStatus::Running, parents.to_vec());
+        self.nodes.insert(number, NodeState { status, parents });
         Some(number)
     }
 
@@ -110,19 +122,35 @@ impl TraceState {
 
     /// Whether a node is running; `None` if there is no such node.
     pub fn status(&self, number: u32) -> Option<TraceStatus> {
-        self.nodes.get(&number).copied()
+        self.nodes.get(&number).map(|node| node.status)
     }
 
     /// Says how a node ended.
     pub fn close(&mut self, number: u32, status: TraceStatus) {
-        self.nodes.insert(number, status);
+        if let Some(node) = self.nodes.get_mut(&number) {
+            node.status = status;
+        }
     }
 
     /// The nodes that are running, oldest first.
     pub fn running(&self) -> Vec<u32> {
         let running = self.nodes.iter();
-        let running = running.filter(|(_, status)| **status == TraceStatus::Running);
+        let running = running.filter(|(_, node)| node.status == TraceStatus::Running);
         running.map(|(number, _)| *number).collect()
+    }
+
+    /// Those of them that are below a node, at any depth.
+    pub fn running_below(&self, number: u32) -> Vec<u32> {
+        let mut below = BTreeSet::from([number]);
+        // A node begins behind those above it.
+        for (number, node) in self.nodes.range(number + 1..) {
+            if node.parents.iter().any(|parent| below.contains(parent)) {
+                below.insert(*number);
+            }
+        }
+        below.remove(&number);
+        below.retain(|number| self.status(*number) == Some(TraceStatus::Running));
+        below.into_iter().collect()
     }
 
     /// What stands on a board.

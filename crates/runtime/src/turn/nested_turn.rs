@@ -149,7 +149,10 @@ impl TurnHost for AgentTurnHost {
                     if ended.is_none() {
                         task.stop().await;
                     }
-                    shown = output.text();
+                    shown = match &listener {
+                        Some(listener) if ended.is_none() => listener.text(),
+                        _ => output.text(),
+                    };
                     ended
                 }
             };
@@ -184,7 +187,7 @@ impl TurnHost for AgentTurnHost {
             servers: scope.servers.clone(),
             request_id: properties.request_id.clone(),
             timeout: scope.agent.package.mcp.options.timeout,
-            trace: node.outgoing(),
+            node: node.clone(),
             processes: Arc::new(ContextProcessRunner::Outside {
                 scope: scope.clone(),
                 node,
@@ -339,7 +342,11 @@ impl AgentTurnHost {
             });
         }
         match nested.callee {
-            CalleeKind::Agent => caller.outbox.fork(&agent.package.name, &agent.id, false),
+            CalleeKind::Agent => {
+                let locale = &caller.properties.origin.locale;
+                let name = self.loaded.agent_facts(&agent.id, locale).name;
+                caller.outbox.fork(&name, &agent.id, false)
+            }
             CalleeKind::Model => caller.outbox.clone(),
         }
     }

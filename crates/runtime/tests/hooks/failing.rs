@@ -227,7 +227,7 @@ async fn g116_what_never_ends_ends_at_its_limit_with_file_and_hook() {
     assert!(begin.elapsed() < Duration::from_secs(30));
     let expected = (
         ErrorCode::HookError,
-        format!("{FILE}: Create returned a promise that never settles"),
+        "Create returned a promise that never settles".to_owned(),
         None,
     );
     assert_eq!(
@@ -244,21 +244,24 @@ async fn g116_what_never_ends_ends_at_its_limit_with_file_and_hook() {
 }
 
 #[tokio::test]
-async fn an_agent_whose_hooks_are_ended_for_their_limits_three_times_is_refused_at_once() {
-    let stage = Stage::new().limited("cpu", json!("250ms"));
+async fn an_agent_is_refused_at_once_to_who_had_its_hooks_ended_for_their_limits_three_times() {
+    let ann = Stage::new().limited("cpu", json!("250ms"));
+    let mut bob = Stage::new();
+    bob.authorized.user_id = Some("bob".to_owned());
     let text = "export function Create(ctx: any, messages: any[]) { for (; messages[0].content === \"long\";) {} }";
-    let hooks = stage.hooks(text).unwrap();
-    let create = async |text: &str| {
+    let hooks = ann.hooks(text).unwrap();
+    let create = async |who: &Stage, text: &str| {
         let asked = [ChatMessage::user(text)];
-        let created = hooks.create(&stage.scope(), &asked, json!({})).await;
+        let created = hooks.create(&who.scope(), &asked, json!({})).await;
         created.map(|_| ()).map_err(|error| error.code)
     };
     for _ in 0..3 {
-        assert_eq!(create("short").await, Ok(()));
-        assert_eq!(create("long").await, Err(ErrorCode::ScriptCpuLimit));
+        assert_eq!(create(&ann, "short").await, Ok(()));
+        assert_eq!(create(&ann, "long").await, Err(ErrorCode::ScriptCpuLimit));
     }
     assert!(hooks.is_refused());
-    assert_eq!(create("short").await, Err(ErrorCode::Unavailable));
+    assert_eq!(create(&ann, "short").await, Err(ErrorCode::Unavailable));
+    assert_eq!(create(&bob, "short").await, Ok(()));
 }
 
 #[tokio::test]

@@ -221,6 +221,32 @@ async fn after_release_everything_is_silent() {
 }
 
 #[tokio::test]
+async fn after_release_a_board_stores_nothing_and_none_is_found() {
+    let stage = Stage::new();
+    let found = stage
+        .value(
+            "(() => { const kept = ctx.trace.CreateSpace('kept'); ctx.trace.Release();
+               const s = ctx.trace.CreateSpace('gone'); s.Set('k', 1); s.Delete('k'); s.Clear();
+               return [s.id, s.Get('k'), s.Has('k'), s.Keys(), ctx.trace.GetSpace(kept.id)]; })()",
+        )
+        .await;
+    assert_eq!(found, json!(["", null, false, [], null]));
+    let tree = stage.tree();
+    let labels: Vec<&str> = tree.spaces.iter().map(|it| it.label.as_str()).collect();
+    assert_eq!(labels, ["kept"]);
+}
+
+#[tokio::test]
+async fn what_writes_returns_the_object_that_it_was_called_on() {
+    let same = "(() => { const t = ctx.trace, n = t.Add(1, 'n');
+        const is_same = it => [it.Info('x'), it.Debug('x'), it.Warn('x'), it.Error('x'), it.Info(), it.SetOutput(1), it.SetMetadata('k', 1),
+            it.Fail('x'), it.Complete()].every(returned => returned === it);
+        return [is_same(t), is_same(n), t.MarkComplete() === t, ctx.trace === t]; })()";
+    let expected = json!([true, true, true, true]);
+    assert_eq!(Stage::new().value(same).await, expected);
+}
+
+#[tokio::test]
 async fn a_trace_that_is_off_takes_every_call() {
     let mut stage = Stage::new();
     stage.is_traced = false;

@@ -149,7 +149,7 @@ async fn errors_are_thrown_with_their_code() {
         [
             "hook_error",
             null,
-            "scripts/fails.ts: Never returned a promise that never settles",
+            "Never returned a promise that never settles",
             true
         ],
         [

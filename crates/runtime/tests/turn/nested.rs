@@ -2,9 +2,10 @@
 
 use crate::place::{
     Place, agent, ask, borrowed, end, history, model, named, place, remembered, request, shown,
-    traced,
+    traced, tree,
 };
 use ambit_runtime::Frame;
+use ambit_runtime::trace::TraceStatus;
 use serde_json::{Value, json};
 
 /// An agent with this `Next`, and three that it can call: `echo` answers, `slow` never does, `bad` fails.
@@ -77,6 +78,28 @@ async fn an_agent_is_called_in_a_thread_of_its_own() {
     let stored = history(&place, "hello").await;
     assert_eq!(stored[2].extras["assistant_id"], "echo");
     assert!(traced(&place, &frames).await.contains("echo"));
+}
+
+#[tokio::test]
+async fn the_thread_of_an_agent_begins_before_its_steps_with_its_name_in_the_turns_language() {
+    let next =
+        format!("export function Next(ctx) {{ ctx.agent.Call('inner', {USER}); return null; }}");
+    let mut files = agent(&json!({}), &next);
+    files.extend(named("inner", &json!({"name": "{{ title }}"}), ""));
+    let file = "assistants/inner/locales/zh-cn.yml".to_owned();
+    files.push((file, "title: 回声\n".to_owned()));
+    let place = place(&borrowed(&files)).await;
+    let mut asked = request("hello", "hi");
+    asked.origin.locale = "zh-cn".to_owned();
+    let frames = ask(&place, asked).await;
+    let mut in_thread = frames.iter().filter_map(|frame| {
+        let data = frame.event_data()?;
+        let is_of_thread = *data.get("thread_id")? == "T1";
+        is_of_thread.then(|| (frame.event_name(), data.get("label")))
+    });
+    let label = json!("回声");
+    assert_eq!(in_thread.next(), Some((Some("thread_start"), Some(&label))));
+    assert_eq!(in_thread.next(), Some((Some("step_start"), None)));
 }
 
 #[tokio::test]
@@ -245,6 +268,40 @@ async fn on_chunk_gets_every_frame_and_may_stop_the_call() {
          catch (error) {{ return {{ data: [error instanceof RangeError, error.message] }}; }}"
     );
     assert_eq!(data(&next).await, json!([true, "enough"]));
+}
+
+#[tokio::test]
+async fn a_stopped_call_has_what_its_listener_was_given() {
+    let hooks = "export function Create(ctx) { ctx.Send('a'); ctx.Send('b'); ctx.Send('c'); }";
+    let mut callee = named("many", &json!({}), hooks);
+    callee.retain(|(file, _)| !file.ends_with("prompts.yml"));
+    for silent in ["false", "true"] {
+        let next = format!(
+            "const onChunk = chunk => chunk.type === 'text' && chunk.props.content === 'b' ? 1 : 0;
+             const called = ctx.agent.Call('many', {USER}, {{ skip: {{ output: {silent} }}, onChunk }});
+             return {{ data: [called.content, called.stopped] }};"
+        );
+        let (_, frames) = called_with(&next, &callee).await;
+        assert_eq!(end(&frames)["next"], json!(["a\nb", true]), "{silent}");
+    }
+}
+
+#[tokio::test]
+async fn what_runs_below_a_stopped_call_is_cancelled_with_it() {
+    let hooks = "export function Create(ctx) { ctx.trace.Add({}, 'a step'); ctx.Send('on it'); time.Sleep(60000); }";
+    let callee = named("busy", &json!({}), hooks);
+    let next = format!(
+        "ctx.agent.Call('busy', {USER}, {{ onChunk: chunk => chunk.type === 'text' ? 1 : 0 }});"
+    );
+    let (place, frames) = called_with(&next, &callee).await;
+    let tree = tree(&place, &frames).await;
+    let nodes = tree.nodes.iter();
+    let nodes = nodes.map(|node| (node.label.as_str(), node.status));
+    let labels = ["busy", "Create", "a step"];
+    let found: Vec<(&str, TraceStatus)> =
+        nodes.filter(|(label, _)| labels.contains(label)).collect();
+    let expected = labels.map(|label| (label, TraceStatus::Cancelled));
+    assert_eq!(found, expected);
 }
 
 #[tokio::test]

@@ -24,8 +24,8 @@ export function install(native) {
   const prototypes = new Map();
   const waiting = new Map();
 
-  const ask = (number, promise, handle, args) => {
-    const answer = call(number, handle, args, make);
+  const ask = (number, promise, handle, args, receiver) => {
+    const answer = call(number, handle, args, make, receiver);
     if (!promise) return answer;
     return new PromiseOf((resolve, reject) => waiting.set(answer, { resolve, reject }));
   };
@@ -33,7 +33,7 @@ export function install(native) {
     [key](...args) {
       const own = Handle.of(this, name);
       if (!own) throw new TypeError(`${key} must be called on the object it belongs to`);
-      return ask(number, promise, own.handle, args);
+      return ask(number, promise, own.handle, args, this);
     },
   })[key];
   // Most methods of the host are never touched: each is made when a script first asks for it, and is there from then on.
@@ -66,7 +66,7 @@ export function install(native) {
     const root = globals[i], last = globals[i + 1], number = globals[i + 2], promise = globals[i + 3];
     if (root === "fetch") { fetching = number; continue; }
     const name = last || root;
-    const add = target => put(target, name, { [name]: function (...args) { return ask(number, promise, null, args); } }[name]);
+    const add = target => put(target, name, { [name]: function (...args) { return ask(number, promise, null, args, undefined); } }[name]);
     if (last === "") { add(globalThis); continue; }
     const group = groups.get(root);
     if (group) group.push(add); else groups.set(root, [add]);
@@ -190,7 +190,7 @@ export function install(native) {
   lazily(["URL", "URLSearchParams"], "url");
   if (fetching !== undefined) {
     native.begin = request => {
-      const number = call(fetching, null, [request], make);
+      const number = call(fetching, null, [request], make, undefined);
       return { number, answer: new PromiseOf((resolve, reject) => waiting.set(number, { resolve, reject })) };
     };
     native.cancel = number => { if (waiting.delete(number)) native.drop(number); };
@@ -199,7 +199,11 @@ export function install(native) {
 
   // Present only to fail clearly.
   const missing = name => {
-    const fail = () => { throw new Error(`${name} is not available in Ambit`); };
+    const fail = () => {
+      const error = new Error(`${name} is not available in Ambit`);
+      error.code = "unsupported";
+      throw error;
+    };
     const get = (_, key) => (typeof key === "symbol" ? undefined : fail());
     return new Proxy(function () {}, { get, apply: fail, construct: fail });
   };

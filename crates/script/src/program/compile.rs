@@ -1,6 +1,7 @@
 //! One file: from TypeScript to what the engine runs.
 
 use super::diagnostics::{SourcePlaces, first_error, locate};
+use super::erased_imports;
 use super::module_syntax::{self, DefaultExport, ModuleExports, ModuleImport};
 use super::nesting;
 use super::source_map::{MappedPosition, SourceMap};
@@ -33,6 +34,8 @@ pub struct CompiledModule {
     /// From there back to the source.
     pub map: SourceMap,
     pub imports: Vec<(ModuleImport, SourceLocation)>,
+    /// What was dropped of its imports.
+    pub erased: Vec<(ModuleImport, SourceLocation)>,
     pub exports: BTreeSet<String>,
     /// Those of them that are types alone.
     pub types: BTreeSet<String>,
@@ -58,6 +61,8 @@ struct TranspiledScript {
     code: String,
     map: SourceMap,
     imports: Vec<ModuleImport>,
+    /// What was dropped of them.
+    erased: Vec<ModuleImport>,
     exports: ModuleExports,
     /// Where each function that it names begins in the source, as a byte.
     places: BTreeMap<String, usize>,
@@ -105,6 +110,7 @@ impl ModuleCompiler {
             plain: plain.collect(),
             lines: lines.collect(),
             imports: script.imports.into_iter().map(placed).collect(),
+            erased: script.erased.into_iter().map(placed).collect(),
             stars: script.exports.stars,
             default: script.exports.default,
             exports: script.exports.names,
@@ -180,10 +186,8 @@ fn data(path: &str, text: &str) -> Result<TranspiledScript, LoadError> {
         code: format!("export default JSON.parse({literal});"),
         map: SourceMap::default(),
         imports: Vec::new(),
-        exports: ModuleExports {
-            names: BTreeSet::from(["default".to_owned()]),
-            ..ModuleExports::default()
-        },
+        erased: Vec::new(),
+        exports: ModuleExports::of_json(),
         places: BTreeMap::new(),
     })
 }
@@ -221,6 +225,7 @@ fn transpile(path: &str, text: &str) -> Result<TranspiledScript, LoadError> {
         return Err(LoadError { at, message });
     }
     let before = module_syntax::exports(&program);
+    let written = module_syntax::imports(&program);
     let places = module_syntax::places(&program);
     let scoping = semantic.semantic.into_scoping();
     let transformed = Transformer::new(&allocator, file, &TransformOptions::default())
@@ -228,6 +233,7 @@ fn transpile(path: &str, text: &str) -> Result<TranspiledScript, LoadError> {
     refuse(path, text, transformed.diagnostics.errors())?;
     let mut exports = module_syntax::exports(&program);
     let mut imports = module_syntax::imports(&program);
+    let erased = erased_imports::dropped(written, &imports);
     imports.extend(refused.imports);
     let (mut code, map) = generate(file, text, &program);
     append(&mut code, &before, &mut exports);
@@ -235,6 +241,7 @@ fn transpile(path: &str, text: &str) -> Result<TranspiledScript, LoadError> {
         code,
         map,
         imports,
+        erased,
         exports,
         places,
     })

@@ -2,6 +2,7 @@
 
 use super::cache::ProgramModules;
 use super::compile::CompiledModule;
+use super::erased_imports;
 use super::resolve::{ImportResolver, ImportTarget, unreadable};
 use super::{Program, ProgramSource, SourceFiles};
 use crate::error::LoadError;
@@ -34,6 +35,7 @@ pub fn load(
     }
     linker.add_built_in(compiled, names)?;
     check(&linker.program)?;
+    erased_imports::check(&linker.program, &resolver)?;
     Ok(linker.program)
 }
 
@@ -128,10 +130,7 @@ fn check(program: &Program) -> Result<(), LoadError> {
             if let Some(name) = missing {
                 return Err(LoadError {
                     at: Some(at.clone()),
-                    message: format!(
-                        "{} imports {name} from \"{}\", but {} does not export it",
-                        module.path, import.specifier, target.path
-                    ),
+                    message: import.not_exported(&module.path, name, &target.path),
                 });
             }
         }

@@ -25,6 +25,14 @@ pub struct ModuleImport {
     pub offset: usize,
 }
 
+impl ModuleImport {
+    /// What is said where the file that is meant does not export one of the names.
+    pub fn not_exported(&self, by: &str, name: &str, target: &str) -> String {
+        let specifier = &self.specifier;
+        format!("{by} imports {name} from \"{specifier}\", but {target} does not export it")
+    }
+}
+
 /// What the default export may hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum DefaultExport {
@@ -67,6 +75,16 @@ pub struct ModuleExports {
     pub default: self::DefaultExport,
     /// Top-level functions.
     pub functions: BTreeSet<String>,
+}
+
+impl ModuleExports {
+    /// Those of a JSON file.
+    pub fn of_json() -> Self {
+        Self {
+            names: BTreeSet::from(["default".to_owned()]),
+            ..Self::default()
+        }
+    }
 }
 
 pub fn exports(program: &Program<'_>) -> ModuleExports {
@@ -228,6 +246,7 @@ fn name(exported: &ModuleExportName<'_>) -> String {
     exported.name().to_string()
 }
 
+/// What a file imports and passes on, without what it says to be types alone.
 pub fn imports(program: &Program<'_>) -> Vec<ModuleImport> {
     program.body.iter().filter_map(import).collect()
 }
@@ -240,11 +259,13 @@ fn import(statement: &Statement<'_>) -> Option<ModuleImport> {
         offset: start as usize,
     };
     match statement {
-        Statement::ImportDeclaration(import) => {
+        Statement::ImportDeclaration(import) if import.import_kind.is_value() => {
             let mut names = Vec::new();
             let mut whole = false;
             for specifier in import.specifiers.iter().flatten() {
                 match specifier {
+                    ImportDeclarationSpecifier::ImportSpecifier(one)
+                        if one.import_kind.is_type() => {}
                     ImportDeclarationSpecifier::ImportSpecifier(one) => {
                         names.push(name(&one.imported));
                     }
@@ -256,10 +277,11 @@ fn import(statement: &Statement<'_>) -> Option<ModuleImport> {
             }
             Some(made(&import.source.value, import.span.start, names, whole))
         }
-        Statement::ExportFromDeclaration(export) => {
+        Statement::ExportFromDeclaration(export) if export.export_kind.is_value() => {
             let names = export
                 .specifiers
                 .iter()
+                .filter(|specifier| specifier.export_kind.is_value())
                 .map(|specifier| name(&specifier.local));
             Some(made(
                 &export.source.value,
@@ -268,7 +290,7 @@ fn import(statement: &Statement<'_>) -> Option<ModuleImport> {
                 false,
             ))
         }
-        Statement::ExportAllDeclaration(export) => Some(made(
+        Statement::ExportAllDeclaration(export) if export.export_kind.is_value() => Some(made(
             &export.source.value,
             export.span.start,
             Vec::new(),

@@ -42,6 +42,18 @@ impl<'f> ImportResolver<'f> {
         specifier: &str,
         at: &SourceLocation,
     ) -> Result<ImportTarget, LoadError> {
+        self.look(base, specifier, at, |path| {
+            self.may_read(base, specifier, path)
+        })
+    }
+
+    fn look(
+        &self,
+        base: &str,
+        specifier: &str,
+        at: &SourceLocation,
+        may_read: impl Fn(&str) -> bool,
+    ) -> Result<ImportTarget, LoadError> {
         let refuse = |message: String| LoadError {
             at: Some(at.clone()),
             message,
@@ -54,9 +66,7 @@ impl<'f> ImportResolver<'f> {
                 "cannot import \"{specifier}\": only relative paths, paths of tsconfig.json and @ambit/runtime can be imported"
             )));
         };
-        let inside = path
-            .as_deref()
-            .filter(|path| self.may_read(base, specifier, path));
+        let inside = path.as_deref().filter(|path| may_read(path));
         let Some(path) = inside else {
             let root = if self.folder.is_empty() {
                 "the app"
@@ -78,6 +88,24 @@ impl<'f> ImportResolver<'f> {
         Err(refuse(format!(
             "cannot import \"{specifier}\": there is no file {path}.ts, {path}.js or {path}/index.ts"
         )))
+    }
+
+    /// Finds what an import means of which nothing is used but types: it may be a file of declarations too, and lie anywhere in the
+    /// app.
+    pub fn find_types(
+        &self,
+        base: &str,
+        specifier: &str,
+        at: &SourceLocation,
+    ) -> Result<ImportTarget, LoadError> {
+        let stem = specifier.strip_suffix(".js").unwrap_or(specifier);
+        let look = |specifier: &str| self.look(base, specifier, at, |_| true);
+        let declared = || {
+            let files = [format!("{stem}.d.ts"), format!("{stem}/index.d.ts")];
+            files.iter().find_map(|file| look(file).ok())
+        };
+        let found = look(specifier);
+        found.or_else(|missing| declared().ok_or(missing))
     }
 
     /// The path an import names; `None` inside if it leaves the app, outside if it is no path.

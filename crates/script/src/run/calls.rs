@@ -26,6 +26,8 @@ pub struct PreludeCall<'js> {
     pub arguments: Array<'js>,
     /// The prelude's function that makes objects of a class.
     pub make: Function<'js>,
+    /// The object that it was called on; `undefined` for a global function.
+    pub receiver: JsValue<'js>,
 }
 
 /// Calls the host. Waits for the value, or returns the number under which the promise will be settled.
@@ -92,6 +94,7 @@ pub fn call<'js>(
             number,
             functions,
             make: asked.make.clone(),
+            receiver: asked.receiver.clone(),
         },
     )
 }
@@ -156,6 +159,7 @@ struct PendingCall<'js> {
     number: u64,
     functions: Vec<(String, Function<'js>)>,
     make: Function<'js>,
+    receiver: JsValue<'js>,
 }
 
 /// Waits for the answer; runs the script's functions meanwhile when the host calls them.
@@ -175,6 +179,7 @@ fn answer<'js>(
         match message {
             TaskMessage::Reply(number, reply) if number == waits.number => {
                 return match reply {
+                    Ok(HostValue::Receiver) => Ok(waits.receiver.clone()),
                     Ok(value) => writer.value(&waits.make, &value),
                     Err(error) => match last_thrown.filter(|_| error.from_callback) {
                         Some(value) => Err(ctx.throw(value)),

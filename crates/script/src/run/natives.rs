@@ -34,12 +34,14 @@ pub fn make<'js>(ctx: &Ctx<'js>, world: &Rc<RunContext>) -> Result<Object<'js>> 
                      target: usize,
                      handle: JsValue<'js>,
                      arguments: Array<'js>,
-                     make: Function<'js>| {
+                     make: Function<'js>,
+                     receiver: JsValue<'js>| {
         let asked = PreludeCall {
             target,
             handle,
             arguments,
             make,
+            receiver,
         };
         calls::call(&own, &ctx, &asked)
     };

@@ -56,6 +56,15 @@ async fn a_method_is_one_function_of_all_objects_of_its_class() {
 }
 
 #[tokio::test]
+async fn a_method_may_return_the_object_that_it_was_called_on() {
+    let text = "export function Create(ctx: any) {
+        const { user, team } = ctx.memory;
+        return [user.Same() === user, team.Same().Same() === team, user.Same() === team];
+    }";
+    assert_eq!(pets(text).await, json!([true, true, false]));
+}
+
+#[tokio::test]
 async fn a_handle_cannot_be_forged_or_changed() {
     let text = "export function Create(ctx: any) {
         const { user, team } = ctx.memory, method = user.Get, tried: string[] = [];

@@ -141,6 +141,23 @@ async fn cycles_and_types_passed_on_work() {
 }
 
 #[tokio::test]
+async fn a_file_of_which_only_types_are_imported_is_not_loaded() {
+    let value = linked(&[
+        (ENTRY, "import { Pet, Food as Eats } from './types';\nimport Named, * as all from './types';\nimport { Shop } from './shop';
+            import type { Gone } from './gone';\nimport { type Away } from './away';\nimport { unused } from './throws';\nimport { Row } from '../../../types';
+            import { Context } from '@ambit/runtime';
+            export function Create(ctx?: Context, pet?: Pet, eats?: Eats, named?: Named, shop?: Shop, gone?: Gone, away?: Away, row?: Row) { return 1; }"),
+        ("assistants/pet/src/types.ts", "export type * from './food';\nexport interface Pet { name: string }\nexport default interface Named {}"),
+        ("assistants/pet/src/food.ts", "type Food = string;\nexport { Food };"),
+        ("assistants/pet/src/shop.d.ts", "interface Shop {}"),
+        ("types/index.d.ts", "export interface Row {}"),
+        ("assistants/pet/src/throws.ts", "export const unused = 1;\nthrow new Error('it is loaded');"),
+    ])
+    .await;
+    assert_eq!(value, json!(1));
+}
+
+#[tokio::test]
 async fn imports_made_while_running_find_only_what_the_file_names() {
     let value = linked(&[
         (ENTRY, "export async function Create() { const a = await import('./a'); const name = './a' + '2';

@@ -52,7 +52,7 @@ pub fn surface() -> HostApi {
     HostApi {
         classes: vec![
             class("Context", &["Send"]),
-            class("Memory", &["Get", "Set"]),
+            class("Memory", &["Get", "Set", "Same"]),
         ],
         globals: globals
             .into_iter()
@@ -114,6 +114,7 @@ impl Host for Pets {
                 "eachAtOnce" => return each_at_once(&call).await,
                 "Store" => return Ok(memory(first.as_str().unwrap())),
                 "gone" => return Ok(HostValue::Undefined),
+                "Same" => return Ok(HostValue::Receiver),
                 "absent" => return Ok(json!(call.undefined).into()),
                 _ => {}
             }

@@ -121,6 +121,43 @@ fn what_cannot_be_loaded_is_named_on_both_sides() {
 }
 
 #[test]
+fn what_an_unused_import_names_is_missed_too() {
+    let import = |line: &str| {
+        let text = format!("{line}\nexport const Create = (b?: B) => 1;");
+        let a = "export interface A {}\nexport * from './c';";
+        let c = "export type C = A;\nexport default 1;";
+        refused(&[
+            (ENTRY, &text),
+            ("assistants/pet/src/a.ts", a),
+            ("assistants/pet/src/c.ts", c),
+        ])
+    };
+    let said = |what: &str| format!("{ENTRY}:1:1: {what}");
+    let no_file = "there is no file assistants/pet/src/b.ts, assistants/pet/src/b.js or assistants/pet/src/b/index.ts";
+    for line in [
+        "import { b } from './b';",
+        "import { B } from './b';",
+        "import * as b from './b';",
+    ] {
+        let expected = said(&format!("cannot import \"./b\": {no_file}"));
+        assert_eq!(import(line), expected, "{line}");
+    }
+    let only = "only relative paths, paths of tsconfig.json and @ambit/runtime can be imported";
+    let expected = said(&format!("cannot import \"lodash\": {only}"));
+    assert_eq!(import("import b from 'lodash';"), expected);
+    for (line, name) in [
+        ("import { A, b } from './a';", "b"),
+        ("import { C, B } from './a';", "B"),
+        ("import b from './a';", "default"),
+    ] {
+        let expected = said(&format!(
+            "{ENTRY} imports {name} from \"./a\", but assistants/pet/src/a.ts does not export it"
+        ));
+        assert_eq!(import(line), expected, "{line}");
+    }
+}
+
+#[test]
 fn scripts_that_are_too_large_together_are_refused() {
     let engine = engine();
     let half = format!("export const a = '{}';", "x".repeat(1 << 20));

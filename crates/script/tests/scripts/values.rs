@@ -80,6 +80,20 @@ async fn undefined_and_null_are_told_apart() {
 }
 
 #[tokio::test]
+async fn an_outcome_names_the_first_member_that_json_does_not_have() {
+    for (value, name) in [
+        ("{ a: 1, b: undefined, c: undefined }", Some("b")),
+        ("{ a: NaN }", Some("a")),
+        ("{ a: () => 1 }", Some("a")),
+        ("{ a: null, b: { c: undefined }, d: [undefined] }", None),
+    ] {
+        let outcome = run(&format!("export const Create = () => ({value});")).await;
+        let left_out = outcome.map(|outcome| outcome.left_out);
+        assert_eq!(left_out, Ok(name.map(str::to_owned)), "{value}");
+    }
+}
+
+#[tokio::test]
 async fn what_is_not_json_is_refused_with_its_reason() {
     let cases = [
         ("({ n: 1n })", "it holds a BigInt"),

@@ -15,18 +15,19 @@ pub fn create_space(call: &ScriptCall<'_>) -> HostValue {
 }
 
 pub fn get_space(call: &ScriptCall<'_>) -> HostValue {
-    let id = call.value(0);
-    let board = id
-        .as_str()
-        .and_then(|id| call.reach.cursor.base().trace().space(id));
+    let board = find(call, call.value(0).as_str());
     board.map_or(Value::Null.into(), |board| board_object(call, &board))
 }
 
+/// The board of this id; none where the trace was released.
+fn find(call: &ScriptCall<'_>, id: Option<&str>) -> Option<TraceSpace> {
+    let cursor = &call.reach.cursor;
+    let id = id.filter(|_| !cursor.is_silent())?;
+    cursor.base().trace().space(id)
+}
+
 pub fn board(call: &ScriptCall<'_>) -> HostValue {
-    let trace = call.reach.cursor.base().trace();
-    let id = call.handle.get("board").and_then(Value::as_str);
-    let is_silent = call.reach.cursor.is_silent();
-    let board = id.filter(|_| !is_silent).and_then(|id| trace.space(id));
+    let board = find(call, call.handle.get("board").and_then(Value::as_str));
     let name = call.value(0);
     let key = name.as_str();
     if key.is_none() && !matches!(call.method.name(), "Clear" | "Keys") {

@@ -1,6 +1,6 @@
 //! What calls of `ctx.trace` and its nodes do.
 
-use super::{NODE, object, with_id};
+use super::{NODE, with_id};
 use crate::ctx::ScriptCall;
 use crate::trace::{LogLevel, NodeOptions, TraceNode};
 use ambit_script::HostValue;
@@ -13,16 +13,6 @@ pub fn nodes(call: &ScriptCall<'_>) -> Vec<TraceNode> {
         return cursor.current();
     };
     vec![cursor.node(u32::try_from(number).unwrap_or(0))]
-}
-
-/// The object that a call was made on, for the next call.
-fn this(call: &ScriptCall<'_>) -> HostValue {
-    match call.class {
-        class if class == NODE.name => nodes(call)
-            .first()
-            .map_or(HostValue::Undefined, |node| node_object(call, node)),
-        _ => object(&call.reach),
-    }
 }
 
 /// Records what was given wrongly.
@@ -107,7 +97,7 @@ pub fn log(call: &ScriptCall<'_>) -> HostValue {
     };
     if call.given(0).is_none() {
         warn(call, "there is no message");
-        return this(call);
+        return HostValue::Receiver;
     }
     let message = match call.value(0) {
         Value::String(text) => text,
@@ -116,14 +106,14 @@ pub fn log(call: &ScriptCall<'_>) -> HostValue {
     for node in nodes(call) {
         node.log(level, message.clone(), call.value(1));
     }
-    this(call)
+    HostValue::Receiver
 }
 
 pub fn set_output(call: &ScriptCall<'_>) -> HostValue {
     for node in nodes(call) {
         node.set_output(call.value(0));
     }
-    this(call)
+    HostValue::Receiver
 }
 
 pub fn set_metadata(call: &ScriptCall<'_>) -> HostValue {
@@ -135,14 +125,14 @@ pub fn set_metadata(call: &ScriptCall<'_>) -> HostValue {
         }
         _ => warn(call, "the key must be a string"),
     }
-    this(call)
+    HostValue::Receiver
 }
 
 pub fn complete(call: &ScriptCall<'_>) -> HostValue {
     for node in nodes(call) {
         node.complete(call.given(0).cloned());
     }
-    this(call)
+    HostValue::Receiver
 }
 
 pub fn fail(call: &ScriptCall<'_>) -> HostValue {
@@ -158,12 +148,12 @@ pub fn fail(call: &ScriptCall<'_>) -> HostValue {
     for node in nodes(call) {
         node.fail(&error);
     }
-    this(call)
+    HostValue::Receiver
 }
 
 pub fn mark_complete(call: &ScriptCall<'_>) -> HostValue {
     call.reach.cursor.mark();
-    this(call)
+    HostValue::Receiver
 }
 
 pub fn is_complete(call: &ScriptCall<'_>) -> HostValue {

@@ -5,11 +5,11 @@ use super::journal::{NestedCallRecord, NestedCallStep};
 use super::script_model_call::ScriptModelCall;
 use crate::ctx::ChunkCallback;
 use crate::error::Result;
-use crate::frame::MessageStatus;
+use crate::frame::{MessageStatus, text_of};
 use crate::journal::JournalEntry;
 use crate::llm::ModelCompletion;
 use crate::outbox::AgentOutbox;
-use crate::trace::{TraceNode, TraceStatus};
+use crate::trace::TraceNode;
 use crate::turn::Turn;
 use crate::turn::next::TurnResponse;
 use serde_json::Value;
@@ -122,7 +122,7 @@ impl Drop for NestedTurn {
             if !std::thread::panicking() {
                 self.turn.interrupt_call();
             }
-            self.node.close(TraceStatus::Cancelled);
+            self.node.cancel();
             self.finish(MessageStatus::Partial);
         }
         let journal = &self.turn.journal;
@@ -208,10 +208,7 @@ impl NestedOutput {
         let thread = &self.outbox.author().thread;
         let mut messages = self.outbox.outbox().messages();
         messages.drain(..self.before.min(messages.len()));
-        messages.retain(|message| message.kind == "text" && message.thread_id == *thread);
-        let texts = messages
-            .iter()
-            .filter_map(|message| message.props.get("content")?.as_str());
-        texts.collect::<Vec<&str>>().join("\n")
+        messages.retain(|message| message.thread_id == *thread);
+        text_of(&messages)
     }
 }
