@@ -7,7 +7,8 @@ use crate::globals::write_line;
 use crate::limits::AgentLimits;
 use crate::log_words::EchoFilter;
 use ambit_script::{
-    Engine, Host, HostCall, HostError, HostValue, Program, ProgramSource, ScriptRun, SourceFiles,
+    Engine, Host, HostCall, HostError, HostValue, Program, ProgramSource, RunOutcome, ScriptRun,
+    SourceFiles,
 };
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -82,8 +83,8 @@ impl AgentScript {
         self.program.has(function)
     }
 
-    /// What a function returns; `None` if there is no such function.
-    pub async fn call(&self, function: &str, arguments: Vec<Value>) -> Result<Option<Value>> {
+    /// What a call of a function leaves behind; `None` if there is no such function.
+    pub async fn call(&self, function: &str, arguments: Vec<Value>) -> Result<Option<RunOutcome>> {
         if !self.has(function) {
             return Ok(None);
         }
@@ -103,7 +104,7 @@ impl AgentScript {
             })
             .await;
         match result {
-            Ok(outcome) => Ok(Some(outcome.value.unwrap_or_default())),
+            Ok(outcome) => Ok(Some(outcome)),
             Err(ambit_script::Error::NoFunction { .. }) => Ok(None),
             Err(error) => Err(self.failure(&error, function, &given)),
         }

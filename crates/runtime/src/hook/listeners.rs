@@ -117,8 +117,8 @@ impl EventListeners {
     }
 
     async fn call(&self, name: &str, given: EventPayload) -> crate::error::Result<Value> {
-        let answer = self.script.call(name, vec![Value::Object(given)]).await?;
-        Ok(answer.unwrap_or_default())
+        let outcome = self.script.call(name, vec![Value::Object(given)]).await?;
+        Ok(outcome.and_then(|it| it.value).unwrap_or_default())
     }
 
     /// Why a function has failed. It goes into the log, and events tell what people and models say: that is left out.

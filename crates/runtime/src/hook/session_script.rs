@@ -2,6 +2,7 @@
 
 use super::agent_script::{AgentScript, AgentScriptLoader};
 use crate::optional::optional;
+use ambit_script::RunOutcome;
 use ambit_storage::{Agent, Caller, Error, Result, SessionIdentity, truncation};
 use serde_json::{Map, Value, json};
 
@@ -27,8 +28,9 @@ impl SessionScript {
         format!("{file} {function}")
     }
 
-    /// What a function of the script returns. Storage asks without waiting, so that the script runs on a thread of its own.
-    fn ask(&self, function: &str, arguments: Vec<Value>) -> Result<Option<Value>> {
+    /// What a call of a function leaves behind; `None` if the script has none of this name. Storage asks without waiting, so that
+    /// the script runs on a thread of its own.
+    fn ask(&self, function: &str, arguments: Vec<Value>) -> Result<Option<RunOutcome>> {
         let Some(script) = self.script.as_ref().filter(|script| script.has(function)) else {
             return Ok(None);
         };
@@ -61,8 +63,9 @@ impl SessionScript {
         base: &SessionIdentity,
         caller: &Caller,
     ) -> Result<Option<SessionIdentity>> {
-        let found = self.ask(function, vec![json!(base), described(caller)])?;
-        let identity = found.map(|found| made(base, &found, caller)).transpose();
+        let outcome = self.ask(function, vec![json!(base), described(caller)])?;
+        let identity = outcome.map(|outcome| made(base, &outcome, caller));
+        let identity = identity.transpose();
         identity.map_err(|reason| Error::invalid(self.full_name(function), reason))
     }
 }
@@ -75,14 +78,16 @@ impl Agent for SessionScript {
     fn group(&self, caller: &Caller) -> Result<Option<String>> {
         const NAME: &str = "Group";
         let wrong = |reason: String| Error::invalid(self.full_name(NAME), reason);
-        match self.ask(NAME, vec![described(caller)])? {
-            None => self.behind.group(caller),
+        let Some(outcome) = self.ask(NAME, vec![described(caller)])? else {
+            return self.behind.group(caller);
+        };
+        match outcome.value {
             Some(Value::Null) => Ok(None),
             Some(Value::String(group)) => {
-                whole(&group, caller).map_err(wrong)?;
+                check_whole(&group, &own_values(None, caller)).map_err(wrong)?;
                 Ok(Some(group))
             }
-            Some(_) => Err(wrong("must return a string or null".to_owned())),
+            _ => Err(wrong("must return a string or null".to_owned())),
         }
     }
 
@@ -125,6 +130,7 @@ impl Agent for SessionScript {
 fn described(caller: &Caller) -> Value {
     let claims: Map<String, Value> = caller
         .claims()
+        .filter(|(_, value)| !value.is_empty())
         .map(|(name, value)| (name.to_owned(), value.into()))
         .collect();
     let ids = [
@@ -142,10 +148,16 @@ fn described(caller: &Caller) -> Value {
 /// The identity that a script returned.
 fn made(
     base: &SessionIdentity,
-    found: &Value,
+    outcome: &RunOutcome,
     caller: &Caller,
 ) -> std::result::Result<SessionIdentity, String> {
-    let fields = found.as_object().ok_or("must return an identity")?;
+    let fields = outcome.value.as_ref().and_then(Value::as_object);
+    let fields = fields.ok_or("must return an identity")?;
+    if let Some(name) = &outcome.left_out {
+        return Err(format!(
+            "returned {name} without a value; null stands for none"
+        ));
+    }
     let known = [
         "agent_name",
         "chat_name",
@@ -160,10 +172,11 @@ fn made(
             "returned the unknown field \"{name}\"; known are {known}"
         ));
     }
+    let own = own_values(Some(base), caller);
     let text = |name: &str| {
         let is_no_text = || format!("returned {name}, which must be a string");
         let text = optional(fields.get(name), Value::as_str, is_no_text)?;
-        text.map_or(Ok(()), |text| whole(text, caller))?;
+        text.map_or(Ok(()), |text| check_whole(text, &own))?;
         Ok::<_, String>(text)
     };
     let agent = text("agent_name")?.unwrap_or(base.agent_name());
@@ -177,21 +190,87 @@ fn made(
     if let Some(group) = text("group")? {
         identity = identity.group(group);
     }
-    identity.build().map_err(|error| error.to_string())
+    let identity = identity.build().map_err(|error| error.to_string())?;
+    if is_for_all(&identity) && !is_for_all(base) {
+        let what = "returned no chat_name, user_id or group, which is one place for all who ask";
+        return Err(what.to_owned());
+    }
+    Ok(identity)
 }
 
-/// A text in which a missing value of the caller was written as `undefined` would name one place for all who lack it.
-fn whole(text: &str, caller: &Caller) -> std::result::Result<(), String> {
+/// Whether all who ask the agent share it.
+fn is_for_all(identity: &SessionIdentity) -> bool {
+    let names = [identity.chat_name(), identity.user_id(), identity.group()];
+    names.iter().all(Option::is_none)
+}
+
+/// What a script is given to make names of.
+fn own_values<'a>(base: Option<&'a SessionIdentity>, caller: &'a Caller) -> Vec<&'a str> {
     let ids = [caller.user_id(), caller.team_id(), caller.tenant_id()];
-    let mut own = ids
-        .into_iter()
+    let claims = caller.claims().map(|(_, value)| value);
+    let agent = base.map(SessionIdentity::agent_name);
+    let names = base.map(|base| [base.chat_name(), base.user_id(), base.group()]);
+    let names = names.into_iter().flatten().chain([agent]).flatten();
+    ids.into_iter()
         .flatten()
-        .chain(caller.claims().map(|(_, value)| value));
-    let mut words = text.split(|letter: char| !letter.is_alphanumeric());
-    if words.any(|word| word == "undefined") && !own.any(|value| value.contains("undefined")) {
-        return Err(format!(
-            "returned \"{text}\": a value that it is made of is missing"
-        ));
+        .chain(claims)
+        .chain(names)
+        .collect()
+}
+
+/// What JavaScript writes into a text where a value is missing.
+const MISSING: [&str; 3] = ["undefined", "NaN", "[object "];
+
+/// Refuses a text that was made of a missing value: it would name one place for all who lack it. One of these words within a value
+/// that the script was given is no sign of that.
+fn check_whole(text: &str, own: &[&str]) -> std::result::Result<(), String> {
+    let mut rest = text.to_owned();
+    for &value in own {
+        if has_missing(value) && !MISSING.contains(&value) {
+            rest = rest.replace(value, " ");
+        }
     }
-    Ok(())
+    match has_missing(&rest) {
+        true => Err(format!(
+            "returned \"{text}\": a value that it is made of is missing"
+        )),
+        false => Ok(()),
+    }
+}
+
+/// Whether one of these words is in a text. The short one counts as a word of its own alone: letters of a digest may spell it.
+fn has_missing(text: &str) -> bool {
+    let mut words = text.split(|letter: char| !letter.is_alphanumeric());
+    let [undefined, not_a_number, object] = MISSING;
+    text.contains(undefined) || text.contains(object) || words.any(|word| word == not_a_number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check_whole;
+
+    #[test]
+    fn g064_a_word_for_a_missing_value_is_refused_wherever_it_stands() {
+        let own = ["undefined-fan", "NaN-fan", "undefined"];
+        for whole in [
+            "team-red",
+            "of undefined-fan",
+            "of NaN-fan",
+            "not defined",
+            "aNaNas",
+            "dGVhbS1yZWQxNaNz",
+        ] {
+            assert_eq!(check_whole(whole, &own), Ok(()));
+        }
+        for broken in [
+            "undefined",
+            "xundefinedy",
+            "undefined-fan of undefined",
+            "team-NaN",
+            "NaN-fan of NaN",
+            "of [object Object]",
+        ] {
+            assert!(check_whole(broken, &own).is_err(), "{broken}");
+        }
+    }
 }

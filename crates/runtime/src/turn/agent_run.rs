@@ -119,8 +119,7 @@ impl AgentRun {
             };
             turn.record(step).await?;
         }
-        let context = &mut turn.context;
-        context.live.set_closing(false).await;
+        turn.context.live.set_closing(false).await;
         let Delegate {
             agent_id,
             messages,
@@ -128,13 +127,19 @@ impl AgentRun {
         } = delegate;
         let chain: Vec<String> = self.chain.iter().chain([&agent_id]).cloned().collect();
         check_chain(&turn.output, &chain, self.hooks.limits().delegate_depth)?;
-        let found = context.loaded.agent(&agent_id);
+        let found = turn.context.loaded.agent(&agent_id);
         let (agent, hooks) = found.map_err(|error| match error.code {
             ErrorCode::NotFound => {
                 Error::new(ErrorCode::NotFound, format!("unknown agent \"{agent_id}\""))
             }
             _ => error,
         })?;
+        let skip = self.skip.with(options.skip);
+        if !(skip.history || turn.context.request.skip.history) {
+            let session = turn.conversation.session.context();
+            session.touch_as(&agent.id);
+        }
+        let context = &mut turn.context;
         context.settings.metadata.extend(options.metadata());
         let facts = context
             .loaded
@@ -151,7 +156,7 @@ impl AgentRun {
             messages: delegated(messages, &self.messages, &self.node),
             left_out: Omissions::default(),
             call: options.call,
-            skip: self.skip.with(options.skip),
+            skip,
             trigger: self.trigger,
             further: options.given,
             chain,

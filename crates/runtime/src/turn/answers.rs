@@ -6,6 +6,7 @@ mod history_entry;
 pub(super) use history_entry::{call_messages, message_ids};
 
 use super::Turn;
+use super::open::LONGEST_TURN;
 use super::output::TurnOutput;
 use crate::chat::{BlockKind, BlockSource, ChatMessage};
 use crate::error::Result;
@@ -16,6 +17,9 @@ use crate::llm::ModelAnswer;
 use ambit_storage::storage::Message;
 use history_entry::{amended_entry, answer_entry, message_entry, signed};
 use std::collections::HashSet;
+
+/// How far back is looked for what was stored before the turn.
+const LOOKS: [usize; 3] = [32, 256, LONGEST_TURN];
 
 /// What the models of a turn have said.
 #[derive(Default)]
@@ -116,25 +120,49 @@ impl Turn {
     /// Stages everything shown that is not in the history yet, after listeners have seen it.
     pub(super) async fn stage_all(&mut self) -> Result<()> {
         self.amend_stored().await?;
-        let messages = self.stage_shown(true).await?;
+        let staged = self.stage_shown(true).await?;
         if !self.context.has_history_listener() {
             return Ok(());
         }
         self.persist().await?;
-        let ids: Vec<String> = messages.iter().map(|message| message.id.clone()).collect();
+        if !self.context.has_listener::<BeforeSaveHistory>() {
+            return Ok(());
+        }
         let event = BeforeSaveHistory {
             about: self.context.about(),
-            messages,
+            messages: self.own_messages().await?,
         };
         let verdict = self.context.ask(event).await;
         if verdict.is_err() {
-            for id in ids {
+            for message in staged {
                 let history = self.conversation.session.history();
-                history.remove_message(&id).await?;
+                history.remove_message(&message.id).await?;
             }
             self.persist().await?;
         }
         verdict.map(drop)
+    }
+
+    /// The messages of the turn, as the history has them.
+    async fn own_messages(&self) -> Result<Vec<Message>> {
+        if self.context.request.skip.history {
+            return Ok(Vec::new());
+        }
+        let is_own = |message: &Message| message.turn_id.as_deref() == Some(self.context.id());
+        // Those that others append meanwhile stand between those of the turn.
+        let before = self.conversation.history.iter();
+        let before = before.take_while(|message| !is_own(message)).last();
+        let history = self.conversation.session.history();
+        let mut messages = Vec::new();
+        for look in LOOKS {
+            messages = history.tail(look).await?;
+            let is_before = |message: &Message| before.is_some_and(|it| it.id == message.id);
+            if messages.len() < look || messages.iter().any(is_before) {
+                break;
+            }
+        }
+        messages.retain(is_own);
+        Ok(messages)
     }
 
     /// Stages a note for models behind what a vetoed turn leaves: its finished calls stay.

@@ -13,6 +13,7 @@ use crate::outbox::AgentOutbox;
 use crate::request::SkipOptions;
 use crate::tool::{ServerTool, ToolOutcome};
 use crate::trace::{StepFacts, ToolFacts, TraceNode};
+use crate::value_text::value_text;
 use ambit_storage::storage::Message;
 use serde_json::Value;
 use std::sync::Arc;
@@ -51,7 +52,32 @@ pub(super) struct ToolCallEnd {
     fatal: Option<ErrorCode>,
 }
 
+/// The tool of a call, as its server calls it.
+#[derive(Clone, Copy)]
+struct CalledTool<'a> {
+    server: &'a str,
+    tool: &'a str,
+}
+
+impl<'a> CalledTool<'a> {
+    /// `None` where no server has such a tool.
+    fn of(server: Option<&'a String>, tool: &'a str) -> Option<Self> {
+        server.map(|server| Self { server, tool })
+    }
+
+    /// The properties of a call's message and of its stored result.
+    fn properties(self) -> [(String, Value); 2] {
+        [("server", self.server), ("tool", self.tool)]
+            .map(|(name, value)| (name.to_owned(), value.into()))
+    }
+}
+
 impl ToolCallRun {
+    /// The tool, if there is such a one.
+    fn called(&self) -> Option<CalledTool<'_>> {
+        CalledTool::of(self.server.as_ref(), &self.tool)
+    }
+
     /// Ends the call with what came of it; `Err` is a failure of the server.
     pub fn end(self, outcome: Result<ToolOutcome>) -> ToolCallEnd {
         let failure = match &outcome {
@@ -105,6 +131,11 @@ impl ToolCallEnd {
     }
 
     pub fn step(&self) -> JournalStep {
+        self.step_with_text(self.outcome.text.clone())
+    }
+
+    /// The step where this is what the model is told.
+    fn step_with_text(&self, text: String) -> JournalStep {
         let Self { run, outcome, .. } = self;
         let RoundPosition { run: index, round } = run.position.round;
         let result = match outcome.is_error {
@@ -124,7 +155,7 @@ impl ToolCallEnd {
                 error: self.error(),
                 round,
             },
-            text: outcome.text.clone(),
+            text,
             cut: outcome.cut,
             server_failure: outcome.server_failure,
             fatal: self.fatal.as_ref().map(ErrorCode::to_string),
@@ -204,31 +235,40 @@ impl Turn {
         if self.journal.replay.settled(run.position).is_some() {
             return Ok(());
         }
-        self.store_result(run.skip, &run.call, outcome).await?;
-        self.journal.note(ended.step())
+        let told = self.store_result(run.skip, &run.call, run.called(), outcome);
+        let text = told.await?;
+        self.journal.note(ended.step_with_text(text))
     }
 
+    /// Stages a result for the history. Returns what the model is told, which listeners may have changed.
     async fn store_result(
         &self,
         skip: SkipOptions,
         call: &ToolCall,
+        called: Option<CalledTool<'_>>,
         outcome: &ToolOutcome,
-    ) -> Result<()> {
+    ) -> Result<String> {
         if skip.history {
-            return Ok(());
+            return Ok(outcome.text.clone());
         }
         let mut message = Message::result(call.id.clone(), outcome.text.clone());
         message.turn_id = Some(self.context.ids.request_id.clone());
         if let Some(result) = &mut message.tool_result {
             result.name = Some(call.name.clone());
             result.is_error = outcome.is_error;
+            let called = called.map(CalledTool::properties);
+            result.extras.extend(called.into_iter().flatten());
             let failure = outcome.server_failure.map(ServerFailure::property);
             result.extras.extend(failure);
             if outcome.cut > 0 {
                 result.extras.insert(CUT.to_owned(), outcome.cut.into());
             }
         }
-        self.conversation.append(message).await
+        let stored = self.conversation.append(message).await?;
+        Ok(match &stored.tool_result {
+            Some(result) => value_text(&result.content),
+            None => stored.text(),
+        })
     }
 
     /// Gives each call that nobody answers any more a result that says why, so that the history goes on being one that every
@@ -259,8 +299,9 @@ impl Turn {
     ) -> Result<()> {
         let outcome = ToolOutcome::failed(why.to_owned());
         let RoundPosition { run, round } = position.round;
-        self.store_result(self.skip_options(run), call, &outcome)
-            .await?;
+        let called = tool.and_then(|found| CalledTool::of(Some(&found.server), &found.tool));
+        let told = self.store_result(self.skip_options(run), call, called, &outcome);
+        let text = told.await?;
         let arguments: Value = serde_json::from_str(&call.arguments).unwrap_or_default();
         self.journal
             .note(JournalStep::Settled(Box::new(SettledToolCall {
@@ -276,13 +317,13 @@ impl Turn {
                     error: Some(why.to_owned()),
                     round,
                 },
-                text: why.to_owned(),
+                text,
                 cut: 0,
                 server_failure: None,
                 fatal: None,
             })))?;
         let outbox = self.output.outbox.for_author(Default::default());
-        self.output.show_result(&outbox, call, &outcome);
+        self.output.show_result(&outbox, call, called, &outcome);
         Ok(())
     }
 }
@@ -290,7 +331,7 @@ impl Turn {
 impl TurnOutput {
     pub fn show_call_end(&self, ended: &ToolCallEnd) {
         let ToolCallEnd { run, outcome, .. } = ended;
-        self.show_result(&run.outbox, &run.call, outcome);
+        self.show_result(&run.outbox, &run.call, run.called(), outcome);
     }
 
     /// Shows what the journal has of a call: whoever noted it may have come no further.
@@ -302,11 +343,19 @@ impl TurnOutput {
             server_failure: settled.server_failure,
             ..ToolOutcome::default()
         };
-        self.show_result(outbox, call, &outcome);
+        let result = &settled.result;
+        let called = CalledTool::of(result.server.as_ref(), &result.tool);
+        self.show_result(outbox, call, called, &outcome);
     }
 
     /// Amends the call's message with what came of it, once.
-    fn show_result(&self, outbox: &AgentOutbox, call: &ToolCall, outcome: &ToolOutcome) {
+    fn show_result(
+        &self,
+        outbox: &AgentOutbox,
+        call: &ToolCall,
+        called: Option<CalledTool<'_>>,
+        outcome: &ToolOutcome,
+    ) {
         let Some(message) = self.answers.call_message(&call.id) else {
             return;
         };
@@ -326,7 +375,8 @@ impl TurnOutput {
             (name.to_owned(), value),
         ];
         let failure = outcome.server_failure.map(ServerFailure::property);
-        let props = props.into_iter().chain(failure);
+        let called = called.map(CalledTool::properties);
+        let props = called.into_iter().flatten().chain(props).chain(failure);
         if let Err(error) = outbox.update(message, props.collect()) {
             self.warn(&format!(
                 "the result of {} is not shown: {error}",

@@ -13,6 +13,10 @@ use std::collections::BTreeMap;
 const CONTEXT: &str = "assistants/pet/src/context.ts";
 const EVENTS: &str = "assistants/pet/src/events.ts";
 
+/// What is said of an identity that names nobody.
+const FOR_ALL: &str =
+    "HistoryIdentity returned no chat_name, user_id or group, which is one place for all who ask";
+
 /// An agent that keeps usage apart.
 struct Plain;
 
@@ -115,6 +119,58 @@ async fn a_script_decides_where_sessions_are_kept() {
     );
 }
 
+/// Scripts that make no identity, and what is said of them.
+const REFUSED: &[(&str, &str)] = &[
+    (
+        "export const HistoryIdentity = () => null;",
+        "HistoryIdentity must return an identity",
+    ),
+    (
+        "export const HistoryIdentity = () => 'x';",
+        "HistoryIdentity must return an identity",
+    ),
+    (
+        "export const HistoryIdentity = () => ({ chat: 'x' });",
+        "HistoryIdentity returned the unknown field \"chat\"; known are agent_name, chat_name, user_id, group",
+    ),
+    (
+        "export const UsageIdentity = () => ({ chat_name: 5 });",
+        "UsageIdentity returned chat_name, which must be a string",
+    ),
+    (
+        "export const Group = () => 5;",
+        "Group must return a string or null",
+    ),
+    (
+        "export const Group = caller => caller.claims.other;",
+        "Group must return a string or null",
+    ),
+    (
+        "export const HistoryIdentity = () => ({ agent_name: 'pet', chat_name: null });",
+        FOR_ALL,
+    ),
+    (
+        "export const HistoryIdentity = (_, caller) => ({ chat_name: 'all', group: caller.claims.other });",
+        "HistoryIdentity returned group without a value; null stands for none",
+    ),
+    (
+        "export const HistoryIdentity = (_, caller) => ({ chat_name: 'all', group: Number(caller.user_id) });",
+        "HistoryIdentity returned group without a value; null stands for none",
+    ),
+    (
+        "export const HistoryIdentity = base => ({ chat_name: 'x' + base.other });",
+        "HistoryIdentity returned \"xundefined\": a value that it is made of is missing",
+    ),
+    (
+        "export const HistoryIdentity = base => ({ group: 'x-' + Number(base.user_id) });",
+        "HistoryIdentity returned \"x-NaN\": a value that it is made of is missing",
+    ),
+    (
+        "export const UsageIdentity = base => ({ chat_name: `of ${base}` });",
+        "UsageIdentity returned \"of [object Object]\": a value that it is made of is missing",
+    ),
+];
+
 #[tokio::test]
 async fn g064_a_missing_value_refuses_the_session() {
     let nobody = Caller::anonymous("acme");
@@ -136,28 +192,7 @@ async fn g064_a_missing_value_refuses_the_session() {
         refused(script, &nobody).await,
         format!("{CONTEXT} Group returned \"org-undefined\": {missing}")
     );
-    for (script, message) in [
-        (
-            "export const HistoryIdentity = () => null;",
-            "HistoryIdentity must return an identity",
-        ),
-        (
-            "export const HistoryIdentity = () => 'x';",
-            "HistoryIdentity must return an identity",
-        ),
-        (
-            "export const HistoryIdentity = () => ({ chat: 'x' });",
-            "HistoryIdentity returned the unknown field \"chat\"; known are agent_name, chat_name, user_id, group",
-        ),
-        (
-            "export const UsageIdentity = () => ({ chat_name: 5 });",
-            "UsageIdentity returned chat_name, which must be a string",
-        ),
-        (
-            "export const Group = () => 5;",
-            "Group must return a string or null",
-        ),
-    ] {
+    for (script, message) in REFUSED {
         assert_eq!(
             refused(script, &ann()).await,
             format!("{CONTEXT} {message}")

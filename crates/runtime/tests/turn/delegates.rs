@@ -1,12 +1,17 @@
 //! Agents that hand over to each other.
 
 use crate::place::{
-    agent, ask, borrowed, end, named, place, place_of_tools, remembered, request, shown, traced,
+    agent, ann, ask, borrowed, end, named, place, place_of_tools, place_over, remembered, request,
+    session, shown, traced,
 };
 use crate::toolbox::{Tools, outcome};
 use crate::tools::calling;
+use ambit_storage::driver::DriverOptions;
+use ambit_storage::driver::memory::MemoryDriver;
+use ambit_storage::{Context, Stores};
 use futures::FutureExt;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// Two agents: `hello` hands over with these options, `other` answers with what it sees.
 async fn handed(options: &str) -> Value {
@@ -116,6 +121,30 @@ async fn a_delegate_that_leaves_history_out_leaves_its_tool_calls_out_and_so_do_
     assert_eq!(ended["status"], "completed", "{ended}");
     assert_eq!(tools.names(), ["show", "show"]);
     assert_eq!(remembered(&place, "hello").await, ["user: hi"]);
+}
+
+#[tokio::test]
+async fn the_index_finds_a_chat_by_the_agent_that_it_was_handed_to() {
+    let hooks = "export function Create() {
+        return { delegate: { agent_id: 'other', messages: [{role: 'user', content: 'over'}] } };
+    }";
+    // The index is in the first store.
+    for store in ["main", "apart"] {
+        let package = json!({"context": {"history": {"drivers": [store]}}});
+        let mut files = agent(&package, hooks);
+        files.extend(named("other", &json!({}), ""));
+        let options = DriverOptions::default();
+        let memory = || Arc::new(MemoryDriver::new(options.clone()));
+        let stores = Stores::builder(options.clone())
+            .driver("main", memory())
+            .driver("apart", memory());
+        let place = place_over(&borrowed(&files), stores.build().unwrap()).await;
+        ask(&place, request("hello", "hi")).await;
+        let ambit = place.runtime.contexts(&ann());
+        let found = Context::of(ambit, "other").unwrap().first().await.unwrap();
+        let chat = session(&place, "hello").await.history().identity().clone();
+        assert_eq!(found, Some(chat), "{store}");
+    }
 }
 
 #[tokio::test]

@@ -16,7 +16,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::mem::discriminant;
 
 /// How far back the beginning of a turn is looked for.
-pub(super) const LONGEST_TURN: usize = 8_192;
+pub(in crate::turn) const LONGEST_TURN: usize = 8_192;
 
 /// Drops what a client sends of the stored history. Refuses results that answer no call.
 pub(super) fn drop_repeated(history: &[Message], request: &mut TurnRequest) -> Result<()> {
