@@ -22,6 +22,7 @@ use ambit_storage::json::Json;
 use ambit_storage::operation::Operation;
 use ambit_storage::pattern::Pattern;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -232,7 +233,8 @@ async fn ends(
     Ok(batch)
 }
 
-/// What is known of a turn says no more, together with its stream, what the turn said.
+/// What is known of a turn says no more, together with its stream, what the turn said. What `Next` gave stays: clients of the AI
+/// SDK have it in the metadata of their messages.
 async fn without_response(
     core: &RuntimeCore,
     driver: &dyn Driver,
@@ -244,9 +246,11 @@ async fn without_response(
         return Ok(());
     };
     let mut info: TurnInfo = entry.value.to()?;
-    if info.response.take().is_none() {
+    let Some(response) = info.response.take() else {
         return Ok(());
-    }
+    };
+    let next = response.get("next").filter(|next| !next.is_null());
+    info.response = next.map(|next| json!({"next": next}));
     let now = core.stores.options().clock.now();
     batch.checks.push(BatchCheck::Version {
         key: key.clone(),

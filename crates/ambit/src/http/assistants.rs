@@ -105,21 +105,22 @@ struct AssistantQuery {
     tags: Option<Text>,
     /// Those with this in their name or description, whatever its case.
     keywords: Option<Text>,
-    /// `assistant`, which is what all are.
+    /// `assistant`, which is what all are that are listed; of the type `worker` there are none.
     #[serde(rename = "type")]
     #[param(inline)]
-    #[expect(dead_code, reason = "reading it refuses other kinds")]
     kind: Option<AssistantKind>,
     /// The language.
     locale: Option<Text>,
 }
 
-/// Workers are listed nowhere, so that there is one kind to ask for.
-#[derive(Deserialize, utoipa::ToSchema)]
+/// What an agent is for.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 enum AssistantKind {
     /// An agent that people choose.
     Assistant,
+    /// One that other agents call. It is listed nowhere.
+    Worker,
 }
 
 /// In which language.
@@ -139,8 +140,10 @@ async fn list_assistants(
 ) -> Result<Json<PageResponse<Assistant>>, HttpError> {
     let PagedQuery { query, paging } = listed;
     let filter = AssistantFilter::of(&query);
+    let is_worker = query.kind == Some(AssistantKind::Worker);
     let mut found = all(&server, &who, &locale(&given, query.locale)?);
-    found.retain(|agent| filter.takes(agent));
+    // Workers are listed nowhere.
+    found.retain(|agent| !is_worker && filter.takes(agent));
     found.sort_by(|one, other| {
         place(one)
             .total_cmp(&place(other))

@@ -15,7 +15,7 @@ pub use body::{Between, BusyChoice, ChatCompletionBody};
 pub use messages::{UserMessages, check_role, role_refused};
 pub use options::names as tool_names;
 pub use parameters::{BodyOrigin, CompletionQuery, RequestParameters};
-pub use request::{AgentRequest, check_metadata, client_metadata, read_agent};
+pub use request::{AgentRequest, check_metadata, client_metadata, read_agent, supersede};
 pub use response::{
     AnswerView, AnsweringTurn, ChatRequest, answer, answer_joined, join, leave_out_chat,
     repeatable, start, turn_headers,

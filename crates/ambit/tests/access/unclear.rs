@@ -292,6 +292,32 @@ fn g060_a_file_among_the_scopes_that_is_not_read_leaves_no_usual_rules() {
 }
 
 #[test]
+fn backups_beside_the_rules_are_told_of_and_stop_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    write(&folder.path().join("app.yao"), "{}");
+    let mut backups = [
+        "openapi.yao.orig",
+        "roles.yml.bak",
+        "roles.yml.old",
+        "roles.yml.swp",
+        "roles.yml.tmp",
+        "roles.yml~",
+        "scopes.bak",
+    ]
+    .map(|name| format!("openapi/{name}"));
+    for file in &backups {
+        write(&folder.path().join(file), "- not read");
+    }
+    let app = App::load(folder.path(), &BTreeMap::new()).unwrap();
+    let told = app.problems.iter().map(ToString::to_string);
+    let mut told: Vec<String> = told.filter(|it| it.starts_with("openapi")).collect();
+    let why = "no access rules are read from here: they are openapi.yao, roles.yml and scopes/";
+    told.sort();
+    backups.sort();
+    assert_eq!(told, backups.map(|file| format!("{file}: {why}")));
+}
+
+#[test]
 fn a_folder_of_scopes_without_files_counts_as_none() {
     let folder = tempfile::tempdir().unwrap();
     write(&folder.path().join("app.yao"), "{}");

@@ -169,6 +169,7 @@ async fn agents_are_listed_with_what_people_need_and_no_more() {
         ("?keywords=HALLO&locale=de", json!(["hello"])),
         ("?keywords=secret", json!([])),
         ("?type=assistant&page=2&pagesize=1", json!(["hello"])),
+        ("?type=worker", json!([])),
     ] {
         let list = site
             .get(&format!("/v1/agent/assistants{query}"))

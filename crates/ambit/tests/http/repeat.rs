@@ -140,20 +140,25 @@ async fn g042_a_request_that_says_something_else_beside_its_body_is_another() {
     for (query, header, value) in [
         ("", "x-ambit-chat", "two"),
         ("chat_id=two", "x-ambit-chat", "one"),
-        ("theme=dark&chat_id=one", "x-ambit-chat", "one"),
-        ("locale=de&chat_id=one", "x-ambit-chat", "one"),
-        ("accept=cui-web&chat_id=one", "x-ambit-chat", "one"),
         ("chat_id=one", "x-ambit-metadata", "eyJhIjoxfQ=="),
     ] {
         let answer = asked(query, header, value).await;
         assert_eq!(answer.failure(), conflict(), "{query} {header} {value}");
     }
-    // The same, said in another place.
-    let again = asked("chat_id=one", "x-ambit-chat", "one").await;
-    assert_eq!(
-        again.header("x-ambit-request"),
-        first.header("x-ambit-request")
-    );
+    for query in [
+        // The same, said in another place.
+        "chat_id=one",
+        // How the answer is wanted, and where the request comes from.
+        "accept=cui-web",
+        "locale=de",
+        "theme=dark",
+        "route=/orders",
+        "referer=jssdk",
+    ] {
+        let again = asked(query, "x-ambit-chat", "one").await;
+        let ids = [&again, &first].map(|answer| answer.header("x-ambit-request"));
+        assert_eq!((again.status, ids[0]), (200, ids[1]), "{query}");
+    }
 }
 
 #[tokio::test]

@@ -196,8 +196,12 @@ impl Site {
         let day = Duration::from_secs(24 * 3_600);
         self.stores.options().clock.advance(day);
         let path = format!("/v1/chat/requests/{request_id}/stream");
-        while self.get(&path).await.status != 410 {
+        loop {
+            // Readers are refused also before it is dropped.
             self.runtime.drop_expired().await;
+            if self.get(&path).await.status == 410 {
+                return;
+            }
         }
     }
 

@@ -127,6 +127,28 @@ async fn g190_a_request_is_rendered_again_as_it_was_sent() {
 }
 
 #[tokio::test]
+async fn a_call_is_told_once_behind_the_beginning_of_its_node() {
+    let site = Site::of(FILES).await;
+    let id = developed(&site, "one").await;
+    let events = site.get(&format!("/v1/trace/traces/{id}/events")).await;
+    let data = events.text.lines();
+    let data = data.filter_map(|line| line.strip_prefix("data: "));
+    let events: Vec<Value> = data
+        .map(|data| serde_json::from_str(data).unwrap())
+        .collect();
+    let calls: Vec<usize> = (0..events.len())
+        .filter(|at| events[*at]["type"] == "call")
+        .collect();
+    let [call] = calls[..] else {
+        panic!("{events:?}");
+    };
+    let is_node = |event: &Value| event["node"]["id"] == events[call]["node_id"];
+    let began = events.iter().position(is_node);
+    assert_eq!(events[0]["type"], "init");
+    assert!(began.is_some_and(|began| began < call), "{events:?}");
+}
+
+#[tokio::test]
 async fn what_was_removed_is_in_no_request() {
     let site = Site::of(FILES).await;
     let id = developed(&site, "one").await;

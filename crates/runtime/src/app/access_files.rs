@@ -13,6 +13,8 @@ const FOLDER: &str = "openapi";
 const RULES: [&str; 3] = ["openapi.yao", "roles.yml", "scopes"];
 /// Endings of the files that are read.
 const ENDINGS: [&str; 4] = [".yao", ".yml", ".yaml", ".json"];
+/// Endings of what editors and people leave beside a file that they change.
+const BACKUPS: [&str; 6] = ["~", ".bak", ".old", ".orig", ".swp", ".tmp"];
 
 /// Reads the files of access rules, for whoever enforces them, and passes over all else. False where something is wrong: no rule
 /// may be missing.
@@ -83,8 +85,11 @@ fn part(file: &str) -> Option<&str> {
     below.split('/').next()
 }
 
-/// What of the rules a name must have been meant for.
+/// What of the rules a name must have been meant for. That of a backup is meant for none.
 fn meant(part: &str) -> Option<&'static str> {
+    if BACKUPS.iter().any(|ending| part.ends_with(ending)) {
+        return None;
+    }
     let stem = |name: &str| name.split('.').next().map(str::to_owned);
     let same = RULES.into_iter().find(|rule| stem(rule) == stem(part));
     same.or_else(|| suggestion::nearest(part, RULES))

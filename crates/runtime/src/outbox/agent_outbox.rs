@@ -34,7 +34,7 @@ impl AgentOutbox {
         &self.author
     }
 
-    /// A thread of its own below this one: a forked call. It begins with its first message.
+    /// A thread of its own below this one: a forked call. It begins with the first message or event that stands in it.
     pub fn fork(&self, label: &str, assistant_id: &str, is_silent: bool) -> Self {
         let mut writer = self.outbox.lock_writer();
         let thread = writer.thread_id();
@@ -311,12 +311,16 @@ impl MessageWriter {
         self.check_output(size)?;
         self.bytes += size;
         if !author.is_silent {
+            let thread_id = draft.thread_id.or_else(|| author.thread.clone());
+            if let Some(thread) = &thread_id {
+                self.begin_thread(thread);
+            }
             self.put(&Frame {
                 kind: draft.kind,
                 props: draft.props,
                 message_id: draft.message_id,
                 block_id: draft.block_id,
-                thread_id: draft.thread_id.or_else(|| author.thread.clone()),
+                thread_id,
                 metadata: draft.metadata,
                 ..Frame::default()
             });

@@ -42,6 +42,17 @@ impl MessageChange {
         }
     }
 
+    /// The same with a list of the text where a text goes to a list, as every other item is carried.
+    fn listed(self, props: &MessageProps) -> Self {
+        let is_list = |path: &PropsPath| value_at(path, props).is_some_and(Value::is_array);
+        match self {
+            Self::Append(text @ Value::String(_), path) if is_list(&path) => {
+                Self::Append(Value::Array(vec![text]), path)
+            }
+            other => other,
+        }
+    }
+
     /// The frame that makes this change for a client.
     fn fill(self, frame: &mut Frame) {
         let written = |path: &PropsPath| (!path.is_whole()).then(|| path.as_str().to_owned());
@@ -80,6 +91,16 @@ fn items(value: Value) -> Value {
     }
 }
 
+/// The value at a path of a message, where lists are lists.
+pub(super) fn value_at<'a>(path: &PropsPath, props: &'a MessageProps) -> Option<&'a Value> {
+    let (first, rest) = path.steps().split_first()?;
+    rest.iter()
+        .try_fold(props.get(first)?, |value, step| match value {
+            Value::Array(items) => items.get(step.parse::<usize>().ok()?),
+            other => other.get(step),
+        })
+}
+
 /// The bytes of a value as JSON.
 pub(super) fn size<T: serde::Serialize>(value: &T) -> usize {
     serde_json::to_string(value).map_or(usize::MAX, |text| text.len())
@@ -89,10 +110,11 @@ impl MessageWriter {
     /// Changes a message. One that has ended is amended. The method is whom a refusal names.
     pub fn change(&mut self, method: &str, id: &str, change: MessageChange) -> Result<()> {
         self.check_running()?;
-        let Some(meta) = self.meta.get(id) else {
+        let (Some(meta), Some(message)) = (self.meta.get(id), self.state.get(id)) else {
             return Err(unknown(method, id));
         };
         let (is_open, is_silent) = (meta.is_open, meta.is_silent);
+        let change = change.listed(&message.props);
         self.apply(method, id, &change)?;
         if is_silent {
             return Ok(());

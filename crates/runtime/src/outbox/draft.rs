@@ -1,6 +1,6 @@
 //! What scripts give: messages, ids, paths and values, checked and with the exact words of the contract.
 
-use super::change::{MessageChange, size, too_large};
+use super::change::{MessageChange, size, too_large, value_at};
 use crate::error::{Error, ErrorCode, Result};
 use crate::frame::change::{MessageProps, kind};
 use crate::frame::props_path::PropsPath;
@@ -142,7 +142,7 @@ pub(super) fn change(method: &str, value: &Value, path: PropsPath) -> Result<Mes
     }
     let found = form.and_then(|props| match path.is_whole() {
         true => Some(Value::Object(props.clone())),
-        false => carried(&path, props),
+        false => value_at(&path, props).cloned(),
     });
     let value = found.unwrap_or_else(|| value.clone());
     check_depth(&value)?;
@@ -150,19 +150,6 @@ pub(super) fn change(method: &str, value: &Value, path: PropsPath) -> Result<Mes
         ("Set", value) => MessageChange::Set(value, path),
         (_, value) => MessageChange::Append(value, path),
     })
-}
-
-/// The value at a path of a message that a script gave: there, lists are lists.
-fn carried(path: &PropsPath, props: &MessageProps) -> Option<Value> {
-    let (first, rest) = path.steps().split_first()?;
-    let mut here = props.get(first)?;
-    for step in rest {
-        here = match here {
-            Value::Array(items) => items.get(step.parse::<usize>().ok()?)?,
-            other => other.get(step)?,
-        };
-    }
-    Some(here.clone())
 }
 
 /// The path that a script gave, if it gave one.

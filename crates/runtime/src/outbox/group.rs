@@ -1,4 +1,4 @@
-//! Blocks and threads: they begin with the first message that stands in them.
+//! Blocks and threads: they begin with the first message, and threads with the first event, that stands in them.
 
 use super::message_writer::MessageWriter;
 use crate::frame::MessageStatus;
@@ -89,6 +89,13 @@ impl MessageWriter {
             }
         }
         self.group(GroupKind::Block, block).count += 1;
+    }
+
+    /// Sees to it that a thread has begun before an event names it; one that has ended is not begun again.
+    pub fn begin_thread(&mut self, thread: &str) {
+        if self.group(GroupKind::Thread, thread).started.is_none() {
+            self.begin_group(GroupKind::Thread, thread);
+        }
     }
 
     /// True where it was not open.

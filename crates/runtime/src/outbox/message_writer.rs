@@ -151,7 +151,11 @@ impl MessageWriter {
         let mut frame = Frame::event(name, message_of(name), data);
         if name.starts_with("step_") {
             let thread = frame.event_data().and_then(|data| data.get("thread_id"));
-            frame.thread_id = thread.and_then(Value::as_str).map(str::to_owned);
+            let thread = thread.and_then(Value::as_str).map(str::to_owned);
+            if let Some(thread) = &thread {
+                self.begin_thread(thread);
+            }
+            frame.thread_id = thread;
         }
         if name == "stream_start" {
             let _ = apply(&mut self.state, &frame);

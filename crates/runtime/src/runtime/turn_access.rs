@@ -10,6 +10,7 @@ use crate::stream::{self, StreamReader};
 use crate::turn_info::{InterruptEffect, TurnInfo, TurnInterrupt, TurnStatus, TurnStopReason};
 use crate::turn_location;
 use ambit_storage::batch::BatchCheck;
+use ambit_storage::clock::to_millis;
 use ambit_storage::driver::ValuePart;
 use ambit_telemetry::table;
 use futures::future::BoxFuture;
@@ -62,6 +63,9 @@ impl Runtime {
                 return live.reader(after);
             }
             let (place, info) = self.found(who, request_id).await?;
+            if self.is_stream_expired(&info) {
+                return Err(stream_expired());
+            }
             let log = place.names.events();
             let driver = place.driver;
             match StreamReader::stored(driver.clone(), log.clone(), after).await? {
@@ -70,10 +74,7 @@ impl Runtime {
                 None if info.status == TurnStatus::Running && after == 0 => {
                     Ok(StreamReader::awaited(driver, log))
                 }
-                None => Err(Error::new(
-                    ErrorCode::StreamExpired,
-                    "the stream of this request is no longer kept",
-                )),
+                None => Err(stream_expired()),
             }
         })
     }
@@ -138,6 +139,14 @@ impl Runtime {
         live.is_visible_to(who).then_some(live)
     }
 
+    /// Whether the time is over for which the turn's stream is kept. The sweep that drops it may come later.
+    fn is_stream_expired(&self, info: &TurnInfo) -> bool {
+        let period = to_millis(self.app().settings.stream.retention);
+        let now = self.stores().options().clock.now();
+        let end = info.ended_at.map(|ended| ended.saturating_add(period));
+        end.is_some_and(|end| end <= now)
+    }
+
     async fn found(&self, who: &Authorized, request_id: &str) -> Result<(StoredTurn, TurnInfo)> {
         let unknown = || Error::not_found("request", request_id);
         let found = turn_location::find(&self.contexts(who), who, request_id).await?;
@@ -184,6 +193,11 @@ impl StoredTurn {
         }
         Ok(false)
     }
+}
+
+fn stream_expired() -> Error {
+    let message = "the stream of this request is no longer kept";
+    Error::new(ErrorCode::StreamExpired, message)
 }
 
 fn too_late(why: &str) -> Error {

@@ -1,6 +1,7 @@
 //! Manifests of calls of models and their contents in the log of a trace: entries of their own beside its rows, so that they can be
 //! staged with whatever the turn stores next (decision 0050).
 
+use super::{Trace, TraceEvent};
 use crate::error::Result;
 use crate::json_length::json_length;
 use crate::manifest::{BlockContent, ModelCallEnd, ModelCallManifest};
@@ -18,6 +19,19 @@ const PAGE: usize = 256;
 const ENVELOPE: usize = 100;
 /// What the names of entries begin with.
 const CALL: &str = "call.";
+
+impl Trace {
+    /// Tells that a call has begun, behind its node. The entry with its manifest may be stored before the row of either.
+    pub(crate) fn begin_call(&self, call_id: &str, node_id: &str) {
+        self.emit(|_, at| {
+            vec![TraceEvent::Call {
+                call_id: call_id.to_owned(),
+                node_id: node_id.to_owned(),
+                at,
+            }]
+        });
+    }
+}
 
 /// What the log has of calls. Clients get manifests and contents from routes of their own.
 #[derive(Serialize, Deserialize)]

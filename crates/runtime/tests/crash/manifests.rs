@@ -41,7 +41,7 @@ async fn kept(fresh: Fresh, point: &str, times: u64) {
     let log = open.space.log(format!("turn/{}/trace", open.request_id));
     let trace = entries(&*driver, log.clone()).await;
     let mut events = trace.iter().filter_map(Value::as_array).flatten();
-    let has_manifest = events.any(|event| event["type"] == "call");
+    let has_manifest = events.any(|event| event["manifest"].is_string());
     assert!(has_manifest, "{trace:?}");
     let node = later(&fresh).await;
     let told = end(&stream(&node, &open.request_id, 0).await);

@@ -185,7 +185,12 @@ async fn parts(bed: Bed) {
     let sequences: Vec<u64> = shown.iter().map(|shown| shown.sequence).collect();
     assert_eq!(sequences, [1_000, 1_001, 1_002, 1_003]);
     // The same ids of calls come again in a later turn.
-    store(&live, "r1", [Message::result("k1", "sunny"), failed("k2")]).await;
+    let mut sunny = Message::result("k1", "sunny");
+    let run_by = json!({"server": "sky", "tool": "look"});
+    if let Some(result) = &mut sunny.tool_result {
+        result.extras = run_by.as_object().unwrap().clone();
+    }
+    store(&live, "r1", [sunny, failed("k2")]).await;
     store(&live, "r2", [answer(), Message::result("k1", "rainy")]).await;
     let shown = all(&bed).await;
     let calls: Vec<&ChatMessageView> = shown
@@ -196,7 +201,10 @@ async fn parts(bed: Bed) {
     assert_eq!(
         ends,
         [
-            called("k1", &json!({"status": "completed", "result": "sunny"})),
+            called(
+                "k1",
+                &json!({"server": "sky", "tool": "look", "status": "completed", "result": "sunny"})
+            ),
             called("k2", &json!({"status": "error", "error": "no such city"})),
             called("k1", &json!({"status": "completed", "result": "rainy"})),
             called("k2", &open),

@@ -196,6 +196,47 @@ async fn a_fork_has_a_thread_that_ends_with_what_it_left_open() {
 }
 
 #[tokio::test]
+async fn a_thread_begins_before_the_events_that_stand_in_it_and_once() {
+    let log = StreamWriter::open(place(&memory().await), unstored());
+    let (outbox, speaker) = outbox(&log, OutboxLimits::default());
+    let mut reader = log.reader(0).unwrap();
+    let mine = json!({"type": "event", "props": {"event": "mine", "data": {}}});
+    outbox.emit("step_start", json!({"index": 0}));
+    let asked = speaker.fork("", "b", false);
+    outbox.emit("step_start", json!({"index": 1, "thread_id": "T1"}));
+    let told = speaker.fork("", "c", false);
+    told.send(std::slice::from_ref(&mine)).unwrap();
+    asked.end_thread(MessageStatus::Completed);
+    outbox.emit("step_end", json!({"index": 1, "thread_id": "T1"}));
+    end(&outbox).await;
+    let frames = frames(&drain(&mut reader).await);
+    let seen = frames.iter().map(|frame| {
+        let thread = frame.event_data().and_then(|data| data.get("thread_id"));
+        let thread = thread
+            .and_then(Value::as_str)
+            .or(frame.thread_id.as_deref());
+        (frame.event_name().unwrap(), thread)
+    });
+    let seen: Vec<(&str, Option<&str>)> = seen.collect();
+    assert_eq!(
+        seen,
+        [
+            ("stream_start", None),
+            ("step_start", None),
+            ("thread_start", Some("T1")),
+            ("step_start", Some("T1")),
+            ("thread_start", Some("T2")),
+            ("mine", Some("T2")),
+            ("thread_end", Some("T1")),
+            ("step_end", Some("T1")),
+            ("thread_end", Some("T2")),
+            ("stream_end", None),
+        ]
+    );
+    assert_eq!(invariants::check(&frames), Ok(()));
+}
+
+#[tokio::test]
 async fn the_thread_of_a_fork_names_the_message_of_the_call_that_it_comes_from() {
     let log = StreamWriter::open(place(&memory().await), unstored());
     let (outbox, speaker) = outbox(&log, OutboxLimits::default());
@@ -217,6 +258,42 @@ async fn the_thread_of_a_fork_names_the_message_of_the_call_that_it_comes_from()
             &json!({"thread_id": "T1", "type": "agent", "assistant_id": "b", "call_message_id": "M7"}),
         ]
     );
+}
+
+#[tokio::test]
+async fn what_is_added_to_a_list_is_carried_in_a_list() {
+    let log = StreamWriter::open(place(&memory().await), unstored());
+    let (outbox, speaker) = outbox(&log, OutboxLimits::default());
+    let mut reader = log.reader(0).unwrap();
+    let lists = json!({"type": "y", "props": {"bar": [], "rows": [["a"]]}});
+    let id = speaker.send_stream(&[lists]).unwrap();
+    for (item, path) in [
+        (json!("q"), "bar"),
+        (json!(1), "bar"),
+        (json!("b"), "rows.0"),
+        (json!("c"), "rows.0.0"),
+        (json!("d"), "new"),
+    ] {
+        speaker.append(&[id.clone(), item, json!(path)]).unwrap();
+    }
+    end(&outbox).await;
+    let frames = frames(&drain(&mut reader).await);
+    let deltas = frames.iter().filter(|frame| frame.delta);
+    let carried: Vec<Value> = deltas.map(|frame| json!(frame.props)).collect();
+    assert_eq!(
+        carried,
+        [
+            json!({"bar": ["q"]}),
+            json!({"bar": [1]}),
+            json!({"rows": {"0": ["b"]}}),
+            json!({"rows": {"0": {"0": "c"}}}),
+            json!({"new": "d"}),
+        ]
+    );
+    let state = crate::random::held(&frames);
+    assert_eq!(state.messages(), outbox.messages());
+    let props = json!({"bar": ["q", 1], "rows": [["ac", "b"]], "new": "d"});
+    assert_eq!(json!(outbox.messages()[0].props), props);
 }
 
 #[tokio::test]

@@ -205,7 +205,8 @@ fn source(given: &RequestParameters) -> Option<ConversationSource> {
     context.map(|Id(row)| ConversationSource::Row(row.clone()))
 }
 
-fn supersede(id: Option<String>) -> Result<Option<Supersede>> {
+/// What the body field `supersede` says.
+pub fn supersede(id: Option<String>) -> Result<Option<Supersede>> {
     id.iter().try_for_each(|id| check_id("supersede", id))?;
     Ok(id.map(Supersede::From))
 }

@@ -63,10 +63,10 @@ impl ChatRequest {
     }
 }
 
-/// Of all that a turn is told, wherever the request says it. Only the kind of program that asks may differ.
+/// Of what is asked of whom, wherever the request says it. How the answer is wanted and where the request comes from may differ:
+/// a client that sends it again may be another program, or in another format, language or page.
 fn fingerprint(request: &TurnRequest, body: &[u8]) -> String {
     let text = |text: &Option<String>| Value::from(text.clone()).to_string();
-    let origin = &request.origin;
     address::digest(&[
         &request.agent,
         &String::from_utf8_lossy(body),
@@ -74,11 +74,6 @@ fn fingerprint(request: &TurnRequest, body: &[u8]) -> String {
         &text(&request.call.mode),
         &text(&request.call.connector),
         &Value::Object(request.metadata.clone()).to_string(),
-        &origin.locale,
-        &origin.theme,
-        &origin.route,
-        &origin.accept,
-        &origin.referer,
     ])
 }
 

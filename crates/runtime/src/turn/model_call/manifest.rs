@@ -81,9 +81,13 @@ impl ManifestTarget<'_> {
     /// Notes a manifest with what its request says. It comes with the options that were wanted, and without connector, body,
     /// blocks and tools.
     pub fn note(&self, manifest: ModelCallManifest, encoded: &EncodedCall<'_>) {
+        let (call_id, node_id) = (manifest.call_id.clone(), manifest.node_id.clone());
         match self.entries(manifest, encoded) {
             Ok(entries) if entries.is_empty() => {}
-            Ok(entries) => self.usage.note_call(entries),
+            Ok(entries) => {
+                self.usage.note_call(entries);
+                self.trace.begin_call(&call_id, &node_id);
+            }
             Err(error) => {
                 let id = self.request_id;
                 tracing::warn!(request.id = id, %error, "of what a call of a model was made is not kept");
