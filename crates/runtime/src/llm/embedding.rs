@@ -240,7 +240,9 @@ impl From<ModelFailure> for EmbeddingError {
             ModelFailureKind::Temporary
             | ModelFailureKind::RateLimited
             | ModelFailureKind::Broken => EmbeddingErrorKind::Unavailable,
-            ModelFailureKind::ContentFilter => EmbeddingErrorKind::Refused,
+            ModelFailureKind::ContentFilter | ModelFailureKind::TooLong => {
+                EmbeddingErrorKind::Refused
+            }
             ModelFailureKind::Unusable | ModelFailureKind::Permanent => {
                 EmbeddingErrorKind::Permanent
             }

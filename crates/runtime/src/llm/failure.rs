@@ -8,6 +8,13 @@ use std::time::Duration;
 
 /// Bytes of a provider's own words that a message repeats.
 const QUOTED: usize = 500;
+/// How Anthropic, Google, vLLM and llama.cpp say that a call is more than the model takes.
+const TOO_LONG: [&str; 4] = [
+    "prompt is too long",
+    "exceeds the maximum number of tokens",
+    "maximum context length is",
+    "exceeds the available context size",
+];
 
 /// Why a call failed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -32,6 +39,8 @@ pub enum ModelFailureKind {
     ContentFilter,
     /// The key is refused, nothing is paid or the model is not there: trying again does not help, another connector may.
     Unusable,
+    /// The call is more than the model takes: trying again does not help.
+    TooLong,
     /// The call is wrong: trying again does not help.
     Permanent,
     /// The stream broke off after something was shown, or a chunk could not be read.
@@ -70,6 +79,7 @@ impl ModelFailure {
                 "the model is asked too often; repeat the request later"
             }
             ModelFailureKind::ContentFilter => "the model refuses the content",
+            ModelFailureKind::TooLong => "the request is too long for the model; send less",
             ModelFailureKind::Temporary => {
                 "the model cannot be reached now; repeat the request later"
             }
@@ -115,6 +125,7 @@ impl ModelFailure {
         match self.kind {
             ModelFailureKind::RateLimited => ErrorCode::LlmRateLimited,
             ModelFailureKind::ContentFilter => ErrorCode::LlmContentFilter,
+            ModelFailureKind::TooLong => ErrorCode::LimitExceeded,
             ModelFailureKind::Temporary
             | ModelFailureKind::Unusable
             | ModelFailureKind::Permanent
@@ -123,11 +134,13 @@ impl ModelFailure {
     }
 
     /// Whether another connector may do better, as long as nothing was shown. What is wrong with a call or its content is so
-    /// everywhere.
+    /// everywhere, and what is too much for an agent's own connector is refused.
     pub fn is_of_connector(&self) -> bool {
         !matches!(
             self.kind,
-            ModelFailureKind::Permanent | ModelFailureKind::ContentFilter
+            ModelFailureKind::Permanent
+                | ModelFailureKind::TooLong
+                | ModelFailureKind::ContentFilter
         )
     }
 
@@ -164,6 +177,7 @@ fn kind(status: Option<u64>, body: &Value) -> ModelFailureKind {
         Some(429) => ModelFailureKind::RateLimited,
         Some(408 | 500..) => ModelFailureKind::Temporary,
         _ if is_filtered(body) => ModelFailureKind::ContentFilter,
+        _ if is_too_long(body) => ModelFailureKind::TooLong,
         Some(401..=404) => ModelFailureKind::Unusable,
         _ if is_key_refused(body) => ModelFailureKind::Unusable,
         _ => ModelFailureKind::Permanent,
@@ -222,12 +236,22 @@ fn quote(text: &str) -> String {
     }
 }
 
-fn is_filtered(body: &Value) -> bool {
+/// What a body calls its error.
+fn error_names(body: &Value) -> impl Iterator<Item = &str> {
     let places = ["/error/code", "/error/type", "/code", "/type"];
-    let mut names = places
-        .iter()
-        .filter_map(|place| body.pointer(place)?.as_str());
-    names.any(|name| matches!(name, "content_filter" | "content_policy_violation"))
+    let places = places.into_iter();
+    places.filter_map(move |place| body.pointer(place)?.as_str())
+}
+
+fn is_filtered(body: &Value) -> bool {
+    error_names(body).any(|name| matches!(name, "content_filter" | "content_policy_violation"))
+}
+
+/// Most have no name for it: their words alone tell it from other calls that are wrong.
+fn is_too_long(body: &Value) -> bool {
+    let said = words(body);
+    error_names(body).any(|name| name == "context_length_exceeded")
+        || TOO_LONG.iter().any(|text| said.contains(text))
 }
 
 /// Google's way of saying so: its status is 400.

@@ -133,6 +133,34 @@ async fn a_refused_content_is_told_apart() {
 }
 
 #[tokio::test]
+async fn a_call_that_is_too_long_for_its_model_is_told_apart() {
+    let openai = r#"{"error":{"message":"Too many tokens.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}"#;
+    let anthropic = r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 208310 tokens > 200000 maximum"}}"#;
+    let google = r#"{"error":{"code":400,"message":"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).","status":"INVALID_ARGUMENT"}}"#;
+    let vllm = r#"{"object":"error","message":"This model's maximum context length is 4096 tokens. However, you requested 5000 tokens","type":"BadRequestError","code":400}"#;
+    for (fake, body) in [
+        (&FAKES[0], openai),
+        (&FAKES[2], anthropic),
+        (&FAKES[3], google),
+    ] {
+        let replies = vec![
+            Reply::json(400, body),
+            Reply::stream(&format!("data: {body}\n\n")),
+        ];
+        let (_server, model) = fake.serve(replies).await;
+        for _ in 0..2 {
+            let failed = failure(&*model, &asking("hi")).await;
+            assert_eq!(failed.kind, ModelFailureKind::TooLong, "{failed}");
+            assert!(!failed.is_repeatable() && !failed.is_of_connector());
+            assert_eq!(Error::from(failed).code, ErrorCode::LimitExceeded);
+        }
+    }
+    let (_server, model) = FAKES[0].serve(vec![Reply::json(400, vllm)]).await;
+    let failed = failure(&*model, &asking("hi")).await;
+    assert_eq!(failed.kind, ModelFailureKind::TooLong, "{failed}");
+}
+
+#[tokio::test]
 async fn g072_a_failure_that_is_cut_holds_no_part_of_a_secret() {
     for fake in FAKES {
         for before in 490..500 {

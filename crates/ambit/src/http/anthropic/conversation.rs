@@ -22,13 +22,46 @@ pub fn read(body: &mut AnthropicBody, agent: &AppAgent) -> Result<Vec<ChatMessag
         open_calls: HashMap::new(),
     };
     if let Some(system) = body.system.take() {
-        conversation.instruct(system, "system", "system")?;
+        check_role(Role::System, agent, "system")?;
+        conversation.instruct(blocks::read(system, "system")?)?;
     }
-    for (at, message) in take(&mut body.messages).into_iter().enumerate() {
-        conversation.add(message, &format!("messages[{at}]"))?;
+    let mut messages = take(&mut body.messages).into_iter().enumerate().peekable();
+    while let Some((at, InputMessage { role, content })) = messages.next() {
+        let known = known_role(&role, agent, &format!("messages[{at}].role"))?;
+        let mut said = vec![blocks::read(content, &format!("messages[{at}].content"))?];
+        // Calls and their results may stand in several messages, as with Anthropic.
+        while let Some((at, more)) = messages.next_if(|(_, next)| next.role == role) {
+            let place = format!("messages[{at}].content");
+            said.push(blocks::read(more.content, &place)?);
+        }
+        match known {
+            Role::Assistant => conversation.assistant(said)?,
+            Role::System => said
+                .into_iter()
+                .try_for_each(|it| conversation.instruct(it))?,
+            _ => conversation.user(said)?,
+        }
     }
     Ok(conversation.messages)
 }
+
+/// The role of a message, if clients of the agent may use it.
+fn known_role(name: &str, agent: &AppAgent, place: &str) -> Result<Role> {
+    let role = match name {
+        "user" => Role::User,
+        "assistant" => Role::Assistant,
+        "system" => Role::System,
+        _ => {
+            let message = format!("{place} must be user, assistant or system");
+            return Err(Error::invalid(place, message));
+        }
+    };
+    check_role(role, agent, place)?;
+    Ok(role)
+}
+
+/// A block, and where it stands.
+type PlacedBlock = (String, InputBlock);
 
 struct Conversation<'a> {
     agent: &'a AppAgent,
@@ -38,28 +71,9 @@ struct Conversation<'a> {
 }
 
 impl Conversation<'_> {
-    fn add(&mut self, message: InputMessage, place: &str) -> Result<()> {
-        let InputMessage { role, content } = message;
-        let role_place = format!("{place}.role");
-        let place = format!("{place}.content");
-        match role.as_str() {
-            "user" => self.user(content, &place),
-            "assistant" => {
-                check_role(Role::Assistant, self.agent, &role_place)?;
-                self.assistant(content, &place)
-            }
-            "system" => self.instruct(content, &place, &role_place),
-            _ => {
-                let message = format!("{role_place} must be user, assistant or system");
-                Err(Error::invalid(role_place, message))
-            }
-        }
-    }
-
-    fn instruct(&mut self, content: InputContent, place: &str, role_place: &str) -> Result<()> {
-        check_role(Role::System, self.agent, role_place)?;
+    fn instruct(&mut self, said: Vec<PlacedBlock>) -> Result<()> {
         let mut texts = Vec::new();
-        for (place, block) in blocks::read(content, place)? {
+        for (place, block) in said {
             match block {
                 InputBlock::Text { text } => texts.push(text),
                 _ => return Err(blocks::misplaced(&place)),
@@ -69,9 +83,22 @@ impl Conversation<'_> {
         Ok(())
     }
 
-    fn user(&mut self, content: InputContent, place: &str) -> Result<()> {
+    /// What a person says in messages behind each other, behind all results in them.
+    fn user(&mut self, messages: Vec<Vec<PlacedBlock>>) -> Result<()> {
+        let mut said = Vec::new();
+        for content in messages {
+            said.extend(content_of(self.said(content)?));
+        }
+        self.open_calls.clear();
+        let said = said.into_iter().map(ChatMessage::user);
+        self.messages.extend(said);
+        Ok(())
+    }
+
+    /// What a person says in one message.
+    fn said(&mut self, content: Vec<PlacedBlock>) -> Result<Vec<ContentPart>> {
         let (mut shown, mut said) = (Vec::new(), Vec::new());
-        for (place, block) in blocks::read(content, place)? {
+        for (place, block) in content {
             match block {
                 InputBlock::ToolResult {
                     tool_use_id,
@@ -91,12 +118,8 @@ impl Conversation<'_> {
                 }
             }
         }
-        self.open_calls.clear();
-        let parts = shown.into_iter().chain(said).collect();
-        if let Some(content) = content_of(parts) {
-            self.messages.push(ChatMessage::user(content));
-        }
-        Ok(())
+        shown.extend(said);
+        Ok(shown)
     }
 
     /// What a tool has given for a call of the message before.
@@ -136,12 +159,22 @@ impl Conversation<'_> {
         })
     }
 
-    fn assistant(&mut self, content: InputContent, place: &str) -> Result<()> {
+    /// The answer in messages behind each other.
+    fn assistant(&mut self, messages: Vec<Vec<PlacedBlock>>) -> Result<()> {
         let mut answer = ChatMessage::new(Role::Assistant, ChatContent::Null);
         let (mut text, mut thoughts) = (String::new(), String::new());
-        for (place, block) in blocks::read(content, place)? {
+        let numbered = messages.into_iter().enumerate();
+        let blocks = numbered.flat_map(|(at, said)| said.into_iter().map(move |it| (at, it)));
+        let mut last = 0;
+        for (at, (place, block)) in blocks {
             match block {
-                InputBlock::Text { text: more } => text.push_str(&more),
+                InputBlock::Text { text: more } => {
+                    if at > last && !text.is_empty() {
+                        text.push_str("\n\n");
+                    }
+                    last = at;
+                    text.push_str(&more);
+                }
                 InputBlock::Thinking {
                     thinking,
                     signature,

@@ -44,6 +44,52 @@ async fn a_tool_of_the_client_is_called_and_its_result_goes_on_the_conversation(
 }
 
 #[tokio::test]
+async fn calls_and_results_may_stand_in_messages_of_their_own() {
+    let site = Site::of(MIRROR).await;
+    let call = |id: &str| json!({"type": "tool_use", "id": id, "name": "f", "input": {}});
+    let look = json!([{"type": "text", "text": "look."}, call("a"), call("b")]);
+    let said = |role: &str, content: Value| json!({"role": role, "content": content});
+    let given = |id: &str| {
+        let result = json!([{"type": "tool_result", "tool_use_id": id, "content": "blue"}]);
+        said("user", result)
+    };
+    let mut messages = vec![
+        said("user", json!("where?")),
+        said("user", json!("tell me")),
+        said("assistant", json!("Let me ")),
+        said("assistant", look),
+        given("a"),
+        given("b"),
+        said("user", json!("and then?")),
+    ];
+    let got = mirrored(&site, json!({"messages": messages})).await;
+    let got = got["messages"].as_array().unwrap();
+    let roles: Vec<&Value> = got.iter().map(|message| &message["role"]).collect();
+    let expected = [
+        "system",
+        "user",
+        "user",
+        "assistant",
+        "tool",
+        "tool",
+        "user",
+    ];
+    assert_eq!(roles, expected);
+    assert_eq!(got[2]["content"], "tell me");
+    assert_eq!(got[3]["content"], "Let me \n\nlook.");
+    assert_eq!(got[5]["tool_call_id"], "b");
+    assert_eq!(got[6]["content"], "and then?");
+    messages[5] = given("a");
+    let body = json!({"model": "mirror", "messages": messages});
+    let (status, _, message) = failure(&site.post(PATH, &body).await);
+    assert_eq!(status, 400);
+    assert!(
+        message.starts_with("messages[5].content[0].tool_use_id"),
+        "{message}"
+    );
+}
+
+#[tokio::test]
 async fn what_a_request_says_reaches_the_model() {
     let site = Site::of(MIRROR).await;
     let text = |text: &str| json!({"type": "text", "text": text});
