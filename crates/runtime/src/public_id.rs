@@ -1,16 +1,31 @@
 //! Ids as clients know them. What one turn numbers – its messages and calls – is named so that no two turns share a name.
 
+use ambit_storage::address::digest;
+
+/// The most bytes that an id of a call has.
+const LONGEST_CALL: usize = 64;
+/// Letters of the hash that stands for a message in an id of a call.
+const HASH: usize = 32;
+
 /// Returns the id of a turn's message: `R.M1`.
 pub fn message_id(request_id: &str, message_id: &str) -> String {
     format!("{request_id}.{message_id}")
 }
 
-/// Returns the id of the call that a turn's message shows: `call_R_M8`.
+/// Returns the id of the call that a turn's message shows: `call_R_M8`. Where a script has chosen an id of the message that is too
+/// long, or has letters that providers refuse, its hash stands there.
 pub fn call_id(request_id: &str, message_id: &str) -> String {
-    format!("call_{request_id}_{message_id}")
+    let id = format!("call_{request_id}_{message_id}");
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    if id.len() <= LONGEST_CALL && id.bytes().all(is_plain) {
+        return id;
+    }
+    let mut hash = digest(&[message_id]);
+    hash.truncate(HASH);
+    format!("call_{request_id}_{hash}")
 }
 
-/// Returns the turn and the message of a call's id; none of an id that a provider has made.
+/// Returns the turn of a call's id, and the message or its hash; none of an id that a provider has made.
 pub fn split_call_id(id: &str) -> Option<(&str, &str)> {
     id.strip_prefix("call_")?.split_once('_')
 }
@@ -96,5 +111,19 @@ mod tests {
         assert_eq!(split_call_id(&call_id("01j9", "M8")), Some(("01j9", "M8")));
         assert_eq!(split_call_id("call_abc"), None);
         assert_eq!(split_call_id("toolu_01"), None);
+    }
+
+    #[test]
+    fn an_id_of_a_call_fits_whatever_a_script_calls_the_message() {
+        let turn = "01k9zq3v5x7f8h2m4n6p8r0t1w";
+        assert_eq!(call_id(turn, "M-8_a"), format!("call_{turn}_M-8_a"));
+        let long = "x".repeat(33);
+        let ids = ["a b:ö", "a b:ä", "", long.as_str()].map(|message| call_id(turn, message));
+        for (at, id) in ids.iter().enumerate() {
+            let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
+            assert!(id.len() <= 64 && id.chars().all(is_plain), "{id}");
+            assert!(!ids[..at].contains(id), "{id}");
+            assert_eq!(split_call_id(id).map(|(turn, _)| turn), Some(turn));
+        }
     }
 }

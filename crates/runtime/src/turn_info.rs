@@ -2,11 +2,12 @@
 
 use crate::access::ActingCaller;
 use crate::chat::ChatMessage;
-use crate::error::PublicError;
+use crate::error::{Error, PublicError};
+use crate::frame::Frame;
 use crate::llm::TokenUsage;
 use crate::stream::StreamReader;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
@@ -65,7 +66,28 @@ pub struct TurnInfo {
     pub totals: TurnTotals,
 }
 
-/// What a turn has taken. Nothing is said while it runs, nor of turns that earlier versions have noted.
+impl TurnInfo {
+    /// The end of its stream, as far as it is known for longer than the stream is kept; nothing of a turn that runs.
+    pub fn stream_end(&self) -> Option<Frame> {
+        if self.status == TurnStatus::Running {
+            return None;
+        }
+        let error = self.error.clone().map(Error::from);
+        let response = self.response.as_ref();
+        let data = json!({
+            "timestamp": self.ended_at,
+            "status": self.status,
+            "usage": self.totals.usage,
+            "finish_reason": self.totals.finish_reason,
+            "next": response.and_then(|response| response.get("next")),
+            "error": error.as_ref().map(|error| &error.message),
+            "code": error.as_ref().map(|error| error.code.as_str()),
+        });
+        Some(Frame::event("stream_end", "", data))
+    }
+}
+
+/// What a turn has taken, and why its model ended. Nothing is said while it runs, nor of turns that earlier versions have noted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct TurnTotals {
@@ -84,6 +106,9 @@ pub struct TurnTotals {
     /// Millionths, by currency.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub cost: BTreeMap<String, i64>,
+    /// Why the last answer of a model ended.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub finish_reason: String,
 }
 
 /// How far a turn is.

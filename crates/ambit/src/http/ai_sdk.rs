@@ -15,6 +15,7 @@ use super::chat::{
 use super::chats;
 use super::input::{Id, JsonBody, Path, Query, Text, Whole};
 use super::routes::{Routes, routes};
+use super::sse::StreamCaller;
 use super::{ApiCaller, ErrorBody, HttpError, SharedState};
 use crate::format::ai_sdk::{NAME, UiMessage, UiMessageChunk};
 use ambit_runtime::chats::{ChatName, NAMELESS};
@@ -107,7 +108,8 @@ async fn ask(
     let mut fields: ChatCompletionBody = body.read_again()?;
     let JsonBody { value: body, text } = body;
     fields.messages = None;
-    fields.supersede = None;
+    let supersede = chat::supersede(fields.supersede.take())?;
+    let is_named = supersede.is_some();
     fields.chat_id = body.id.as_ref().map(|id| id.0.clone()).or(fields.chat_id);
     fields.on_busy = fields.on_busy.or(Some(BusyChoice::Interrupt));
     given.query.accept = Some(NAME.to_owned());
@@ -131,6 +133,7 @@ async fn ask(
         agent: &agent,
         chat_id: &chat_id,
         chat: StoredChat::open(&server.runtime, &who, name).await?,
+        supersede,
     };
     let new = match reader.read(body).await? {
         ChatAction::Join(turn) => return chat::answer_joined(&server, asked, &turn, &given).await,
@@ -144,10 +147,13 @@ async fn ask(
         asked.fingerprint = repetition.fingerprint;
     }
     let answered = chat::answer(&server, asked, &given).await;
-    answered.map_err(naming_message_id)
+    answered.map_err(|error| match is_named {
+        true => error,
+        false => naming_message_id(error),
+    })
 }
 
-/// What is superseded is named by this field here.
+/// What is superseded is named by this field here, where the body does not name it by `supersede`.
 fn naming_message_id(mut error: HttpError) -> HttpError {
     if error.0.param.as_deref() == Some("supersede") {
         error.0.param = Some("messageId".to_owned());
@@ -160,7 +166,7 @@ fn naming_message_id(mut error: HttpError) -> HttpError {
     responses((status = 200, description = "The UI message stream; the schema is that of the `data` of its events", body = UiMessageChunk, content_type = "text/event-stream"),
         (status = 204, description = "Nothing is running"), (status = 409, body = ErrorBody)))]
 async fn resume_stream(
-    caller: ApiCaller,
+    caller: StreamCaller,
     Path(path): Path<ChatPath>,
     given: RequestParameters,
 ) -> Result<Response, HttpError> {
@@ -172,7 +178,7 @@ async fn resume_stream(
     responses((status = 200, description = "The UI message stream; the schema is that of the `data` of its events", body = UiMessageChunk, content_type = "text/event-stream"),
         (status = 204, description = "Nothing is running"), (status = 409, body = ErrorBody)))]
 async fn resume_stream_of(
-    caller: ApiCaller,
+    caller: StreamCaller,
     Path(path): Path<AgentChatPath>,
     mut given: RequestParameters,
 ) -> Result<Response, HttpError> {
@@ -181,22 +187,27 @@ async fn resume_stream_of(
 }
 
 async fn take_up(
-    ApiCaller { server, who }: ApiCaller,
+    caller: StreamCaller,
     chat_id: &Id,
     given: RequestParameters,
 ) -> Result<Response, HttpError> {
+    let (server, who) = (&caller.server, &caller.who);
     let agent = agent(&given)?;
     let name = name(chat_id, agent.as_ref(), given.query.context.as_ref());
-    let chat = StoredChat::open(&server.runtime, &who, name).await?;
+    let chat = StoredChat::open(&server.runtime, who, name).await?;
     let Some(running) = chat.running().await? else {
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
     let reader = MessageReader {
-        server: &server,
-        who: &who,
+        server,
+        who,
         given: &given,
     };
-    reader.resume(chat, &running).await
+    let stream = reader.resume(chat, &running).await?;
+    Ok(caller.guard_by(stream, move |server, who| {
+        let turn = running.clone();
+        async move { server.runtime.turn(&who, &turn).await.map(drop) }
+    }))
 }
 
 /// Stops the turn that a chat is busy with.

@@ -4,7 +4,7 @@ mod items;
 mod repeat;
 
 use super::input::{BodyFields, Id, JsonBody, OpenQuery, Path, PathId};
-use super::response_items::{ItemList, ItemListQuery, ItemReader, ListedItem};
+use super::response_items::{ItemList, ItemListQuery, ItemReader, ListedItem, find_item};
 use super::routes::{Routes, routes};
 use super::{ApiCaller, ErrorBody, HttpError, ServerState, rate_limits};
 use crate::auth::rate_limits::PageBuild;
@@ -16,7 +16,7 @@ use ambit_runtime::public_id::{conversation_id, conversation_row};
 use ambit_runtime::{Authorized, Error, Result};
 use ambit_storage::address::digest;
 use axum::{Extension, Json};
-use items::{ConversationItems, NewConversationItems, add_items, stored_items};
+use items::{ConversationItems, NewConversationItems, add_items};
 use repeat::{RepeatableConversation, create_once};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -256,9 +256,10 @@ async fn show_item(
     Path(path): Path<ItemPath>,
 ) -> Result<Json<ListedItem>, HttpError> {
     let chat = entries(&server, &who, &path.conversation_id.0).await?;
-    let found = stored_items(&chat, &path.item_id.0).await?.pop();
+    let items = ItemReader::read(&chat).await?;
+    let found = find_item(&items, &path.item_id.0);
     let found = found.ok_or_else(|| Error::not_found("item", &path.item_id.0))?;
-    Ok(Json(found.item))
+    Ok(Json(found.item.clone()))
 }
 
 /// Erases one item, archive included.
@@ -270,7 +271,8 @@ async fn delete_item(
 ) -> Result<Json<ConversationObject>, HttpError> {
     let (id, item_id) = (path.conversation_id.0, path.item_id.0);
     let chat = entries(&server, &who, &id).await?;
-    let found = stored_items(&chat, &item_id).await?.pop();
+    let items = ItemReader::read(&chat).await?;
+    let found = find_item(&items, &item_id);
     let found = found.ok_or_else(|| Error::not_found("item", &item_id))?;
     let message = found.message_id.as_str();
     let selection = match found.part.as_deref() {

@@ -44,7 +44,7 @@ use futures::stream::{BoxStream, once};
 use futures::{FutureExt, StreamExt};
 use message::{IncomingMessage, RpcNotification, respond};
 use open_calls::OpenCall;
-use protocol::{HANDSHAKE, ProtocolEra, ProtocolRequest, SESSION_HEADER};
+use protocol::{HANDSHAKE, ProtocolEra, ProtocolRequest, SESSION_HEADER, notification_era};
 use rpc_error::{RpcError, RpcErrorKind};
 use serde_json::{Map, Value};
 use std::future::Future;
@@ -102,7 +102,7 @@ async fn serve_tools(
     }
 }
 
-/// The answer to what is no request of an era: what such a failure is called is the same in both.
+/// The answer to what is no message of an era: what such a failure is called is the same in both.
 fn refuse(id: Value, error: RpcError) -> Response {
     respond(id, ProtocolEra::Handshake, Err(error))
 }
@@ -116,15 +116,20 @@ fn of_body(error: Error) -> RpcError {
     RpcError::new(kind, error.message)
 }
 
-/// Takes a notification: one stops a call, of the others nothing comes.
+/// Takes a notification: one stops a call of the era with a handshake, of the others nothing comes.
 async fn notified(
     context: &McpContext,
     who: &Authorized,
     headers: &HeaderMap,
     notification: RpcNotification,
 ) -> Response {
+    let era = match notification_era(headers, &notification) {
+        Ok(era) => era,
+        Err(error) => return refuse(Value::Null, error),
+    };
+    let stops = era == ProtocolEra::Handshake && notification.method == "notifications/cancelled";
     let id = notification.params.get("requestId");
-    if let Some(id) = id.filter(|_| notification.method == "notifications/cancelled") {
+    if let Some(id) = id.filter(|_| stops) {
         let session = headers.get(SESSION_HEADER);
         let session = session.and_then(|session| session.to_str().ok());
         let call = OpenCall::of(who, session.unwrap_or_default(), id);

@@ -7,4 +7,4 @@ mod stored_items;
 
 pub use input::{InputItem, InputItems};
 pub use page::{ItemList, ItemListQuery};
-pub use stored_items::{ItemReader, ListedItem, StoredListedItem};
+pub use stored_items::{ItemReader, ListedItem, StoredListedItem, find_item};

@@ -1,6 +1,7 @@
 //! OpenAI's Responses.
 
 mod body;
+mod named_items;
 mod request;
 mod show;
 mod tools;
@@ -9,6 +10,7 @@ use super::chat::{RequestParameters, answer, leave_out_chat};
 use super::input::{Id, JsonBody, OpenQuery, PathId};
 use super::response_items::{ItemList, ItemListQuery, ItemReader};
 use super::routes::{Routes, routes};
+use super::sse::StreamCaller;
 use super::{ApiCaller, ErrorBody, HttpError, rate_limits};
 use crate::auth::rate_limits::PageBuild;
 use crate::format::responses::{ResponseEvent, ResponseObject};
@@ -104,16 +106,21 @@ struct ShownQuery {
         content((ResponseObject = "application/json"), (ResponseEvent = "text/event-stream"))),
         (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 410, body = ErrorBody)))]
 async fn show_response(
-    ApiCaller { server, who }: ApiCaller,
+    caller: StreamCaller,
     PathId(response_id): PathId,
     given: RequestParameters,
     OpenQuery(query): OpenQuery<ShownQuery>,
 ) -> Result<Response, HttpError> {
-    let stored = StoredResponse::find(&server, &who, &response_id.0).await?;
-    match query.stream {
-        Some(true) => stored.stream(&given, query.starting_after).await,
-        _ => Ok(Json(stored.response().await?).into_response()),
+    let stored = StoredResponse::find(&caller.server, &caller.who, &response_id.0).await?;
+    if query.stream != Some(true) {
+        return Ok(Json(stored.response().await?).into_response());
     }
+    let stream = stored.stream(&given, query.starting_after).await?;
+    let turn = turn_of(&response_id.0)?.to_owned();
+    Ok(caller.guard_by(stream, move |server, who| {
+        let turn = turn.clone();
+        async move { server.runtime.turn(&who, &turn).await.map(drop) }
+    }))
 }
 
 /// A Response that is gone.

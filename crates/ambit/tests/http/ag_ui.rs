@@ -1,6 +1,7 @@
 //! Runs for clients of AG-UI.
 
-use crate::site::{Answer, Site};
+use crate::site::{Answer, Site, Stream};
+use crate::turns::status;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -70,6 +71,22 @@ async fn what_the_client_gives_along_is_metadata() {
         Some("metadata".to_owned()),
     );
     assert_eq!(refused.failure(), expected);
+}
+
+#[tokio::test]
+async fn a_run_ends_when_its_client_leaves_where_it_says_so() {
+    let site = Site::development().await;
+    let mut body = run("r1", "never ends");
+    body["cancel_on_disconnect"] = json!(true);
+    let request = site.request(Method::POST, "/v1/ag-ui/hello").json(&body);
+    let mut stream = Stream::of(request).await;
+    let id = stream.request_id();
+    stream
+        .until(|event| event["type"] == "TEXT_MESSAGE_CONTENT")
+        .await;
+    drop(stream);
+    let events = site.resume(&id, 0).await.rest().await;
+    assert_eq!(status(&events), json!("cancelled"));
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! A second request to a conversation whose turn is running.
 
+use crate::responses::post;
 use crate::site::{Answer, Site};
 use crate::turns::{is_text, said, shown, status, streamed};
 use reqwest::Method;
@@ -56,6 +57,29 @@ async fn g004_an_interrupting_request_ends_the_turn_that_runs() {
         assert_eq!(status(&events), json!("cancelled"));
         assert!(shown(&events).starts_with('0'));
         assert_eq!(second.status, 200, "{}", second.text);
+    }
+}
+
+#[tokio::test]
+async fn g004_a_request_for_a_response_waits_or_interrupts_where_it_says_so() {
+    let site = Site::development().await;
+    for (on_busy, input, expected) in [
+        ("queue", "go on", "completed"),
+        ("interrupt", "never ends", "cancelled"),
+    ] {
+        let talk = post(&site, "/v1/conversations", &json!({})).await;
+        let mut body = json!({"model": "hello", "input": input, "conversation": talk["id"]});
+        body["background"] = json!(true);
+        let running = post(&site, "/v1/responses", &body).await;
+        let body = json!({"model": "hello", "input": "hi", "conversation": talk["id"]});
+        if on_busy == "interrupt" {
+            let refused = site.post("/v1/responses", &body).await;
+            assert_eq!(refused.failure(), (409, "chat_busy".to_owned(), None));
+        }
+        let second = post(&site, "/v1/responses", &with(body, on_busy)).await;
+        assert_eq!(second["output"][0]["content"][0]["text"], "echo: hi");
+        let path = format!("/v1/responses/{}", running["id"].as_str().unwrap());
+        assert_eq!(site.get(&path).await.json()["status"], expected);
     }
 }
 

@@ -40,6 +40,7 @@ mod mcp_requests;
 mod meaning;
 mod memory_versions;
 mod models;
+mod named_items;
 mod operation;
 mod other_sites;
 mod process;

@@ -5,7 +5,7 @@ use super::messages::{CHUNK, ChatMessageSearch, MessageFilter, PositionedMessage
 use crate::access::{Authorized, DataAccess};
 use crate::chats::find::{self, ChatName, ReachableChat};
 use crate::chats::message_view::{
-    self, ChatHistoryFold, ChatMessageView, is_input, is_sent_by_client,
+    self, ChatHistoryFold, ChatMessageView, is_answer, is_input, is_sent_by_client,
 };
 use crate::chats::update;
 use crate::error::Result;
@@ -27,6 +27,8 @@ pub struct ChatTurn {
     pub input: Vec<TurnInput>,
     /// What it has shown, each message in its last state, and what people said meanwhile.
     pub shown: Vec<ChatMessageView>,
+    /// Before which of the shown messages an agent's model was called, by their indexes.
+    pub steps: Vec<usize>,
 }
 
 /// A message that a turn began with.
@@ -146,6 +148,9 @@ impl ChatTurnReader {
                 let message = message.clone();
                 turn.input.push(TurnInput { sequence, message });
             } else {
+                if is_answer(message) {
+                    turn.steps.push(fold.shown.len());
+                }
                 fold.add(sequence, message);
             }
         }

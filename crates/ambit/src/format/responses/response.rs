@@ -3,7 +3,7 @@
 use super::item::ResponseItem;
 use super::settings::ResponseSettings;
 use ambit_runtime::llm::TokenUsage;
-use ambit_runtime::{Error, ErrorCode, TurnStatus};
+use ambit_runtime::{Error, ErrorCode};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -107,22 +107,6 @@ impl ResponseObject {
         });
         let code = Value::from(error.code.as_str());
         self.settings.metadata.insert(CODE.to_owned(), code);
-    }
-}
-
-impl ResponseObject {
-    /// Tells how a turn has ended of which nothing else is known any more.
-    pub fn end(&mut self, status: TurnStatus, error: Option<&Error>, at: Option<i64>) {
-        match (status, error) {
-            (TurnStatus::Running, _) => {}
-            (TurnStatus::Completed, _) => {
-                self.status = ResponseStatus::Completed;
-                self.completed_at = at;
-            }
-            (TurnStatus::Cancelled, _) => self.status = ResponseStatus::Cancelled,
-            (TurnStatus::Error, Some(error)) => self.fail(error),
-            (TurnStatus::Error, None) => self.status = ResponseStatus::Failed,
-        }
     }
 }
 

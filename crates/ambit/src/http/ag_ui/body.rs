@@ -35,6 +35,9 @@ pub struct RunAgentBody {
     /// What becomes of a run that is under way in this chat; by default it is stopped.
     #[serde(rename = "on_busy")]
     pub on_busy: Option<BusyChoice>,
+    /// The run ends when nobody reads its stream any more.
+    #[serde(rename = "cancel_on_disconnect")]
+    pub cancel_on_disconnect: Option<bool>,
     /// The message whose place this run takes, with all behind it.
     pub supersede: Option<String>,
 }

@@ -5,7 +5,7 @@ use super::message;
 use crate::format::{self, FormatOptions};
 use crate::http::chat::{
     AgentSelection, AnswerView, BodyOrigin, ChatRequest, RequestParameters, client_metadata,
-    find_agent,
+    find_agent, supersede,
 };
 use crate::http::idempotency::IdempotencyKey;
 use crate::http::input::JsonBody;
@@ -13,7 +13,7 @@ use crate::http::{HttpError, ServerState};
 use crate::id::check_id;
 use ambit_runtime::app::AppAgent;
 use ambit_runtime::chat::ToolDefinition;
-use ambit_runtime::{Authorized, CallOptions, Error, Result, Supersede, TurnRequest};
+use ambit_runtime::{Authorized, CallOptions, Error, Result, TurnRequest};
 use ambit_storage::address;
 use ambit_storage::lease::OnBusy;
 use serde_json::{Map, Value, json};
@@ -39,9 +39,7 @@ pub fn read(
         return Err(Error::invalid("messages", message).into());
     }
     check_id("threadId", &body.thread_id)?;
-    body.supersede
-        .iter()
-        .try_for_each(|id| check_id("supersede", id))?;
+    let supersede = supersede(body.supersede.take())?;
     let metadata = metadata(given, &mut body, &agent)?;
     let tools = body.tools.take().unwrap_or_default();
     let tools: Vec<ToolDefinition> = tools.into_iter().map(ToolDefinition::from).collect();
@@ -54,8 +52,9 @@ pub fn read(
         chat: Some(body.thread_id),
         messages,
         has_message_ids: true,
-        supersede: body.supersede.map(Supersede::From),
+        supersede,
         on_busy: body.on_busy.map_or(OnBusy::Interrupt, OnBusy::from),
+        cancel_on_disconnect: body.cancel_on_disconnect.unwrap_or(false),
         call: CallOptions {
             tools,
             ..CallOptions::default()

@@ -48,18 +48,28 @@ pub struct ChatRequestReader<'a> {
     /// The chat that the request names.
     pub chat_id: &'a str,
     pub chat: StoredChat,
+    /// What of the chat the body says that it takes the place of.
+    pub supersede: Option<Supersede>,
 }
 
 impl ChatRequestReader<'_> {
     /// What a body means.
     pub async fn read(mut self, body: UiChatBody) -> Result<ChatAction> {
         let message_id = body.message_id.map(|id| id.0);
+        let names_one = message_id.is_some() || body.trigger == UiTrigger::RegenerateMessage;
+        if names_one && self.supersede.is_some() {
+            let message = "supersede stands alone: messageId and regenerate-message say too what is superseded";
+            return Err(Error::invalid("supersede", message));
+        }
         if body.trigger == UiTrigger::RegenerateMessage {
             return self.regenerate(message_id).await;
         }
         let mut messages = body.messages.unwrap_or_default();
         messages.extend(body.message);
         let Some(last) = messages.last() else {
+            if self.supersede.is_some() {
+                return Ok(start(Vec::new(), self.supersede));
+            }
             let message = "messages must hold at least one message";
             return Err(Error::invalid("messages", message));
         };
@@ -71,6 +81,10 @@ impl ChatRequestReader<'_> {
         {
             let id = id.clone();
             return self.edit(id, &messages);
+        }
+        // What supersedes something else is no message that comes again.
+        if self.supersede.is_some() {
+            return self.submit(&messages).await;
         }
         let last_id = last.id().to_owned();
         match self.chat.find(&last_id, SearchDepth::Usual).await? {
@@ -133,8 +147,10 @@ impl ChatRequestReader<'_> {
             None if is_begun => last,
             None => 0,
         };
-        let mut new = match known.map(|known| &messages[known]) {
-            Some(answer) if answer.role == UiRole::Assistant => self.open_results(answer, false),
+        let mut new = match known {
+            Some(at) if messages[at].role == UiRole::Assistant => {
+                self.open_results(messages, at, false)?
+            }
             _ => Vec::new(),
         };
         for (at, message) in messages.iter().enumerate().skip(first) {
@@ -149,7 +165,7 @@ impl ChatRequestReader<'_> {
         });
         Ok(ChatAction::Start(NewTurn {
             messages: new,
-            supersede: None,
+            supersede: self.supersede.take(),
             repetition,
         }))
     }
@@ -160,13 +176,14 @@ impl ChatRequestReader<'_> {
         messages: &[SentMessage],
         message_id: Option<String>,
     ) -> Result<ChatAction> {
-        let is_named = |message: &&SentMessage| {
+        let is_named = |message: &SentMessage| {
             message.role == UiRole::Assistant && Some(message.id()) == message_id.as_deref()
         };
-        let last = &messages[messages.len() - 1];
-        let answer = messages.iter().rfind(is_named).unwrap_or(last);
+        let named = messages.iter().rposition(is_named);
+        let at = named.unwrap_or(messages.len() - 1);
+        let answer = &messages[at];
         self.chat.read_answer(answer.id()).await?;
-        let results = self.open_results(answer, true);
+        let results = self.open_results(messages, at, true)?;
         if results.is_empty() {
             return match self.chat.last_continuation(answer.id()) {
                 Some(turn) => Ok(ChatAction::Join(turn.request_id.clone())),
@@ -180,20 +197,27 @@ impl ChatRequestReader<'_> {
         let repetition = self.repetition(&ids.collect::<Vec<_>>().join(" "), &content.join("\0"));
         Ok(ChatAction::Start(NewTurn {
             messages: results,
-            supersede: None,
+            supersede: self.supersede.take(),
             repetition: Some(repetition),
         }))
     }
 
     /// What a client's copy of an answer has for calls that nothing has come of. Calls that are not known are told only to be
     /// refused.
-    fn open_results(&self, answer: &SentMessage, with_unknown: bool) -> Vec<ChatMessage> {
+    fn open_results(
+        &self,
+        messages: &[SentMessage],
+        at: usize,
+        with_unknown: bool,
+    ) -> Result<Vec<ChatMessage>> {
+        let answer = &messages[at];
+        tool_results::refuse_approvals(answer, &format!("messages[{at}]"))?;
         let sent = tool_results::of(answer).into_iter();
         let open = sent.filter(|sent| match self.chat.call(&sent.tool_call_id) {
             Some(call) => call.is_open(),
             None => with_unknown,
         });
-        open.map(tool_results::SentCall::into_message).collect()
+        Ok(open.map(tool_results::SentCall::into_message).collect())
     }
 
     /// What one of the messages says.

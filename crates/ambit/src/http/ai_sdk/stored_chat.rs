@@ -178,10 +178,13 @@ fn named(turn: &ChatTurn, id: &str) -> Option<NamedMessage> {
 
 /// A call among these turns, by the id that clients know, with the result that a later one has brought.
 pub fn call<'a>(turns: &'a [ChatTurn], id: &str) -> Option<StoredCall<'a>> {
-    let (turn_id, message_id) = public_id::split_call_id(id)?;
+    let (turn_id, _) = public_id::split_call_id(id)?;
     let at = turns.iter().position(|turn| turn.request_id == turn_id)?;
     let mut shown = turns[at].shown.iter();
-    let shown = shown.find(|shown| shown.kind == "tool_call" && shown.message_id == message_id)?;
+    let is_it = |shown: &&ChatMessageView| {
+        shown.kind == "tool_call" && public_id::call_id(turn_id, &shown.message_id) == id
+    };
+    let shown = shown.find(is_it)?;
     let provider_id = shown.props.get("id").and_then(|id| id.as_str())?;
     let later = &turns[at + 1..];
     let is_passed = later.iter().any(|turn| turn.superseded_by.is_none());

@@ -3,6 +3,7 @@
 use super::body::SentMessage;
 use crate::format::ai_sdk::{ClientToolOutput, ToolState};
 use ambit_runtime::chat::{ChatMessage, ClientMessageFields};
+use ambit_runtime::{Error, Result};
 use ambit_storage::storage::Message;
 use serde::Deserialize;
 use serde_json::Value;
@@ -23,13 +24,31 @@ pub struct SentCall {
 
 /// The calls of a message that the client has run.
 pub fn of(message: &SentMessage) -> Vec<SentCall> {
-    let is_call = |part: &&Value| {
-        let kind = part["type"].as_str().unwrap_or_default();
-        kind == "dynamic-tool" || kind.starts_with("tool-")
-    };
-    let calls = message.parts.iter().filter(is_call);
+    let calls = message.parts.iter().filter(|part| is_call(part));
     let calls = calls.filter_map(|part| SentCall::deserialize(part).ok());
     calls.filter(SentCall::is_run_by_client).collect()
+}
+
+fn is_call(part: &Value) -> bool {
+    let kind = part["type"].as_str().unwrap_or_default();
+    kind == "dynamic-tool" || kind.starts_with("tool-")
+}
+
+/// Refuses an answer in which the client says whether a tool may run; `place` names it in errors.
+pub fn refuse_approvals(answer: &SentMessage, place: &str) -> Result<()> {
+    let is_approval = |part: &Value| match part["state"].as_str() {
+        Some("approval-responded") => is_call(part),
+        Some("output-denied") => is_call(part) && part["approval"].is_object(),
+        _ => false,
+    };
+    let Some(at) = answer.parts.iter().position(is_approval) else {
+        return Ok(());
+    };
+    let place = format!("{place}.parts[{at}].state");
+    let message = format!(
+        "{place} answers whether a tool may run, and no turn of this server waits for that; leave the part out"
+    );
+    Err(Error::unsupported(place, message))
 }
 
 impl SentCall {

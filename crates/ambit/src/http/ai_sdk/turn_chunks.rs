@@ -1,4 +1,5 @@
-//! What a turn that has ended has streamed: from its log as long as that is kept, then from what the history has of it.
+//! What a turn that has ended has streamed: from its log as long as that is kept, then from what the history has of it and what is
+//! known of it.
 
 use crate::format::FormatOptions;
 use crate::format::ai_sdk::{self, AiSdkVersion, PartChunk};
@@ -6,8 +7,8 @@ use crate::http::ServerState;
 use ambit_runtime::Frame;
 use ambit_runtime::chats::{ChatMessageView, ChatTurn, InterruptMessage};
 use ambit_runtime::stream::StreamEntry;
-use ambit_runtime::{Authorized, ErrorCode, Result};
-use serde_json::json;
+use ambit_runtime::{Authorized, ErrorCode, Result, TurnInfo};
+use serde_json::{Value, json};
 
 /// The chunks of a turn.
 pub async fn of(
@@ -19,7 +20,10 @@ pub async fn of(
     let stream = server.runtime.stream(who, &turn.request_id, 0).await;
     let mut stream = match stream {
         Ok(stream) => stream,
-        Err(error) if is_gone(&error.code) => return Ok(of_history(turn, version)),
+        Err(error) if is_gone(&error.code) => {
+            let info = known(server, who, &turn.request_id).await?;
+            return Ok(of_history(turn, info.as_ref(), version));
+        }
         Err(error) => return Err(error),
     };
     let mut entries: Vec<StreamEntry> = Vec::new();
@@ -34,6 +38,19 @@ fn is_gone(code: &ErrorCode) -> bool {
     matches!(code, ErrorCode::StreamExpired | ErrorCode::NotFound)
 }
 
+/// What is known of a turn, for longer than its stream is kept.
+async fn known(
+    server: &ServerState,
+    who: &Authorized,
+    request_id: &str,
+) -> Result<Option<TurnInfo>> {
+    match server.runtime.turn(who, request_id).await {
+        Ok(info) => Ok(Some(info)),
+        Err(error) if error.code == ErrorCode::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 fn options(turn: &ChatTurn, version: AiSdkVersion) -> FormatOptions {
     FormatOptions {
         request_id: turn.request_id.clone(),
@@ -42,24 +59,22 @@ fn options(turn: &ChatTurn, version: AiSdkVersion) -> FormatOptions {
     }
 }
 
-/// The chunks of a turn as the history tells them. Where models were called follows from what stands behind calls of tools and
-/// behind what people said meanwhile.
-pub fn of_history(turn: &ChatTurn, version: AiSdkVersion) -> Vec<PartChunk> {
-    let mut frames = vec![Frame::event("stream_start", "", begin(turn))];
-    let mut is_step_over = true;
-    for shown in &turn.shown {
-        if shown.role == "user" {
-            frames.push(interrupt(shown));
-            is_step_over = true;
-            continue;
+/// The chunks of a turn as the history tells them, with what is known of it.
+pub fn of_history(
+    turn: &ChatTurn,
+    info: Option<&TurnInfo>,
+    version: AiSdkVersion,
+) -> Vec<PartChunk> {
+    let mut frames = vec![Frame::event("stream_start", "", begin(turn, info))];
+    for (at, shown) in turn.shown.iter().enumerate() {
+        frames.extend(steps(turn, at));
+        match shown.role {
+            "user" => frames.push(interrupt(shown)),
+            _ => frames.extend(message(shown)),
         }
-        let is_call = shown.kind == "tool_call";
-        if is_step_over && !is_call {
-            frames.push(Frame::event("step_start", "", json!({})));
-        }
-        is_step_over = is_call;
-        frames.extend(message(shown));
     }
+    frames.extend(steps(turn, turn.shown.len()));
+    frames.extend(info.and_then(TurnInfo::stream_end));
     let lines = frames
         .iter()
         .filter_map(|frame| serde_json::to_string(frame).ok());
@@ -71,14 +86,24 @@ pub fn of_history(turn: &ChatTurn, version: AiSdkVersion) -> Vec<PartChunk> {
     ai_sdk::chunks(&entries, &options(turn, version))
 }
 
-fn begin(turn: &ChatTurn) -> serde_json::Value {
+/// The steps that began in front of the shown message at this index.
+fn steps(turn: &ChatTurn, at: usize) -> impl Iterator<Item = Frame> {
+    let begun = turn.steps.iter().filter(move |step| **step == at);
+    begun.map(|_| Frame::event("step_start", "", json!({})))
+}
+
+fn begin(turn: &ChatTurn, info: Option<&TurnInfo>) -> Value {
     let mut answer = turn.shown.iter().filter(|shown| shown.role != "user");
     let first = answer.next().or(turn.shown.first());
+    let chat_id = info.map(|info| &info.chat_id);
+    let agent = info.map(|info| &info.assistant_id);
+    let agent = agent.or(first.map(|shown| &shown.assistant_id));
     let mut begin = json!({
         "request_id": turn.request_id,
+        "context_id": info.map(|info| &info.context_id),
         "trace_id": turn.request_id,
-        "chat_id": first.map(|shown| &shown.chat_id),
-        "assistant": {"assistant_id": first.map(|shown| &shown.assistant_id)},
+        "chat_id": chat_id.or(first.map(|shown| &shown.chat_id)),
+        "assistant": {"assistant_id": agent},
     });
     if let Some(first) = &turn.continues {
         begin["continues"] = first.as_str().into();

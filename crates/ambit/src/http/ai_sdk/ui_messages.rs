@@ -111,7 +111,7 @@ impl UiMessageList<'_> {
     fn stored_alone(&self, turn: &ChatTurn) -> Option<PlacedMessage> {
         let first = turn.shown.first()?;
         let mut fold = MessageFold::new(self.version);
-        let chunks = turn_chunks::of_history(turn, self.version);
+        let chunks = turn_chunks::of_history(turn, None, self.version);
         chunks.into_iter().for_each(|chunk| fold.push(chunk));
         let mut message = fold.finish();
         message.id.clone_from(&first.id);

@@ -1,11 +1,10 @@
-//! Items that clients add to conversations, and those that are found by their ids.
+//! Items that clients add to conversations.
 
 use super::{entries, row};
 use crate::http::ServerState;
 use crate::http::idempotency::RepeatableRequest;
-use crate::http::response_items::{InputItem, ItemReader, ListedItem, StoredListedItem};
+use crate::http::response_items::{InputItem, ItemReader, ListedItem};
 use ambit_runtime::app::AppAgent;
-use ambit_runtime::chats::ChatEntries;
 use ambit_runtime::chats::conversations::{self, NewMessages};
 use ambit_runtime::{Authorized, Error, Result};
 use ambit_storage::address::digest;
@@ -109,13 +108,4 @@ pub async fn add_items(
     let items = ItemReader::read(&after).await?.into_iter();
     let own = items.filter(|stored| ids.contains(&stored.message_id));
     Ok(own.map(|stored| stored.item).collect())
-}
-
-/// The items with this id, the newest last.
-pub async fn stored_items(chat: &ChatEntries, id: &str) -> Result<Vec<StoredListedItem>> {
-    let items = ItemReader::read(chat).await?.into_iter();
-    // A text that took the place of another one is stored as the one that it replaced.
-    let base = id.rsplit_once(".r").map_or(id, |(base, _)| base);
-    let is_it = |stored: &StoredListedItem| stored.item.id() == id || stored.item.id() == base;
-    Ok(items.filter(is_it).collect())
 }

@@ -2,6 +2,7 @@
 
 use super::protocol::ProtocolEra;
 use super::rpc_error::{RpcError, RpcErrorKind, RpcErrorObject};
+use crate::http::input::check_size;
 use axum::Json;
 use axum::http::HeaderValue;
 use axum::http::header::RETRY_AFTER;
@@ -66,6 +67,8 @@ impl IncomingMessage {
         if body.trim_ascii_start().first() == Some(&b'[') {
             return Err(invalid("batches are not taken: send one message at a time"));
         }
+        let size = str::from_utf8(body).map_or(Ok(()), check_size);
+        size.map_err(|error| invalid(&error.message))?;
         let read = serde_json::from_slice::<MessageFields>(body);
         let fields = read.map_err(|error| match error.classify() {
             Category::Data => invalid(&format!("the body is no message of JSON-RPC: {error}")),

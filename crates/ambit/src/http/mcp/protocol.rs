@@ -1,7 +1,7 @@
 //! The two eras of the protocol on one path, and what a request says of itself: 2026-07-28, where each request stands for
 //! itself and its headers repeat what it is about, and the versions before, which begin with a handshake.
 
-use super::message::RpcRequest;
+use super::message::{RpcNotification, RpcRequest};
 use super::rpc_error::{RpcError, RpcErrorKind};
 use ambit_runtime::TraceContext;
 use axum::http::HeaderMap;
@@ -71,9 +71,12 @@ impl ProtocolRequest {
     pub fn of(headers: &HeaderMap, request: RpcRequest) -> Result<Self, RpcError> {
         let meta = request.params.get("_meta").and_then(Value::as_object);
         let meta = meta.cloned().unwrap_or_default();
-        let era = era(headers, &request, &meta)?;
-        let token = meta.get("progressToken");
         let capabilities = meta.get(CAPABILITIES_KEY);
+        if meta.contains_key(VERSION_KEY) && !capabilities.is_some_and(Value::is_object) {
+            return Err(missing_meta(CAPABILITIES_KEY, "must be an object"));
+        }
+        let era = era(headers, &request.method, &request.params)?;
+        let token = meta.get("progressToken");
         let extensions = capabilities.and_then(|capabilities| capabilities.get("extensions"));
         let session = headers.get(SESSION_HEADER);
         let session = session.and_then(|session| session.to_str().ok());
@@ -106,29 +109,41 @@ impl ProtocolRequest {
     }
 }
 
-/// The era of a request that does not contradict itself.
+/// The era of a notification that does not contradict itself. Without a handshake its header alone may say the version.
+pub fn notification_era(
+    headers: &HeaderMap,
+    notification: &RpcNotification,
+) -> Result<ProtocolEra, RpcError> {
+    let RpcNotification { method, params } = notification;
+    let is_stateless = header(headers, VERSION_HEADER)? == Some(STATELESS);
+    if is_stateless && version(params).is_none() {
+        check(METHOD_HEADER, header(headers, METHOD_HEADER)?, method)?;
+        return Ok(ProtocolEra::Stateless);
+    }
+    era(headers, method, params)
+}
+
+/// The version that the body of a message says.
+fn version(params: &Map<String, Value>) -> Option<&Value> {
+    params.get("_meta")?.get(VERSION_KEY)
+}
+
+/// The era of a message that does not contradict itself.
 fn era(
     headers: &HeaderMap,
-    request: &RpcRequest,
-    meta: &Map<String, Value>,
+    method: &str,
+    params: &Map<String, Value>,
 ) -> Result<ProtocolEra, RpcError> {
     let told = header(headers, VERSION_HEADER)?;
-    let Some(version) = meta.get(VERSION_KEY) else {
-        return handshake_era(headers, request, told);
+    let Some(version) = version(params) else {
+        return handshake_era(headers, method, params);
     };
     let Some(version) = version.as_str() else {
         return Err(missing_meta(VERSION_KEY, "must be a string"));
     };
-    if !meta.get(CAPABILITIES_KEY).is_some_and(Value::is_object) {
-        return Err(missing_meta(CAPABILITIES_KEY, "must be an object"));
-    }
     check(VERSION_HEADER, told, version)?;
-    check(
-        METHOD_HEADER,
-        header(headers, METHOD_HEADER)?,
-        &request.method,
-    )?;
-    if let Some(name) = name(request) {
+    check(METHOD_HEADER, header(headers, METHOD_HEADER)?, method)?;
+    if let Some(name) = name(method, params) {
         let told = header(headers, NAME_HEADER)?.and_then(decoded);
         check(NAME_HEADER, told.as_deref(), name)?;
     }
@@ -138,24 +153,25 @@ fn era(
     }
 }
 
-/// The era before, whose requests need not say anything of themselves; what their headers say must be so.
+/// The era before, whose messages need not say anything of themselves; what their headers say must be so.
 fn handshake_era(
     headers: &HeaderMap,
-    request: &RpcRequest,
-    told: Option<&str>,
+    method: &str,
+    params: &Map<String, Value>,
 ) -> Result<ProtocolEra, RpcError> {
-    if told == Some(STATELESS) || request.method == "server/discover" {
+    let told = header(headers, VERSION_HEADER)?;
+    if told == Some(STATELESS) || method == "server/discover" {
         return Err(missing_meta(VERSION_KEY, "is required"));
     }
-    if let Some(method) = header(headers, METHOD_HEADER)? {
-        check(METHOD_HEADER, Some(method), &request.method)?;
+    if let Some(named) = header(headers, METHOD_HEADER)? {
+        check(METHOD_HEADER, Some(named), method)?;
     }
-    if let (Some(told), Some(name)) = (header(headers, NAME_HEADER)?, name(request)) {
+    if let (Some(told), Some(name)) = (header(headers, NAME_HEADER)?, name(method, params)) {
         check(NAME_HEADER, decoded(told).as_deref(), name)?;
     }
     match told {
         // It is what begins with the version that the client would like.
-        _ if request.method == "initialize" => Ok(ProtocolEra::Handshake),
+        _ if method == "initialize" => Ok(ProtocolEra::Handshake),
         Some(version) if !HANDSHAKE.contains(&version) => {
             let known = versions().join(", ");
             let message =
@@ -171,10 +187,10 @@ pub fn versions() -> Vec<&'static str> {
     [STATELESS].into_iter().chain(HANDSHAKE).collect()
 }
 
-/// What a request is about, where its method says so by name.
-fn name(request: &RpcRequest) -> Option<&str> {
-    let (_, key) = NAMES.iter().find(|(method, _)| *method == request.method)?;
-    request.params.get(*key)?.as_str()
+/// What a message is about, where its method says so by name.
+fn name<'a>(method: &str, params: &'a Map<String, Value>) -> Option<&'a str> {
+    let (_, key) = NAMES.iter().find(|(known, _)| *known == method)?;
+    params.get(*key)?.as_str()
 }
 
 /// A header that is given at most once: of two, readers would take different ones.

@@ -71,6 +71,17 @@ impl ListedItem {
     }
 }
 
+/// Returns the item with this id, the newest of several. A text that took the place of another one is stored as the one that it
+/// replaced.
+pub fn find_item<'a>(items: &'a [StoredListedItem], id: &str) -> Option<&'a StoredListedItem> {
+    let find = |id: &str| items.iter().rfind(|stored| stored.item.id() == id);
+    find(id).or_else(|| {
+        let (base, number) = id.rsplit_once(".r")?;
+        let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
+        find(base).filter(|_| is_number && !number.is_empty())
+    })
+}
+
 /// Reads the items of a conversation.
 pub struct ItemReader<'a> {
     chat: &'a ChatEntries,
@@ -291,5 +302,35 @@ fn as_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ListedItem, SentItem, StoredListedItem, find_item, object};
+    use serde_json::json;
+
+    #[test]
+    fn a_number_behind_an_id_is_that_of_a_text_in_its_place() {
+        let stored = |id: &str| StoredListedItem {
+            item: ListedItem::Input(SentItem(object(json!({ "id": id })))),
+            message_id: id.to_owned(),
+            part: None,
+            turn: None,
+            is_input: true,
+            is_settled: true,
+        };
+        let items = ["a.r1", "a", "b", "b.rest"].map(stored);
+        for (id, expected) in [
+            ("a.r1", Some("a.r1")),
+            ("a.r2", Some("a")),
+            ("b.rest", Some("b.rest")),
+            ("b.res", None),
+            ("b.r", None),
+            ("c.r1", None),
+        ] {
+            let found = find_item(&items, id);
+            assert_eq!(found.map(|it| it.message_id.as_str()), expected, "{id}");
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The body of a request for a Response.
 
-use crate::http::chat::Between;
+use crate::http::chat::{Between, BusyChoice};
 use crate::http::input::{BodyFields, TextOrObject, TextOrObjects};
 use crate::http::response_items::InputItems;
 use ambit_runtime::{Error, Result};
@@ -23,6 +23,11 @@ pub struct ResponseBody {
     pub conversation: Option<ConversationChoice>,
     /// The Response that it goes on from.
     pub previous_response_id: Option<String>,
+    /// What becomes of a turn that runs in the conversation; where nobody says, it goes on and this request is refused.
+    pub on_busy: Option<BusyChoice>,
+    /// The item whose place this turn takes, with all behind it. One inside an answer means the whole answer, and so does the
+    /// id of its Response.
+    pub supersede: Option<String>,
     /// `false` stores nothing of the turn.
     pub store: Option<bool>,
     /// Whether the answer is a stream.
@@ -104,6 +109,7 @@ impl BodyFields for ResponseBody {
             ("conversation", self.conversation.is_some()),
             ("previous_response_id", self.previous_response_id.is_some()),
             ("background", self.background == Some(true)),
+            ("supersede", self.supersede.is_some()),
         ];
         if named[0].1 && named[1].1 {
             let message = "conversation and previous_response_id cannot both be given: each says which history counts";

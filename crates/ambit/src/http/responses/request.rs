@@ -1,6 +1,7 @@
 //! A body as a request of a turn, and as what its Response says again.
 
 use super::body::ResponseBody;
+use super::named_items::NamedItems;
 use super::tools::RequestTools;
 use crate::format::responses::{
     ConversationName, ResponseRecord, ResponseSettings, echoed_fields, echoed_tool,
@@ -11,25 +12,24 @@ use crate::http::chat::{
     client_metadata, find_agent, role_refused,
 };
 use crate::http::input::JsonBody;
-use crate::http::response_items::{InputItem, ItemReader};
+use crate::http::response_items::InputItem;
 use crate::http::{HttpError, ServerState};
 use ambit_runtime::app::AppAgent;
-use ambit_runtime::chat::{ChatMessage, GenerationOptions};
-use ambit_runtime::chats::{self, ChatEntries, EntryRange};
-use ambit_runtime::public_id::{self, conversation_row, response_turn};
+use ambit_runtime::chat::{ChatMessage, GenerationOptions, ToolChoice};
+use ambit_runtime::chats;
+use ambit_runtime::public_id::{conversation_row, response_turn};
 use ambit_runtime::{
     Authorized, CallOptions, ConversationSource, Error, ErrorCode, Result, SearchChoice,
     TurnRequest, TurnStorage,
 };
 use ambit_storage::Json;
+use ambit_storage::lease::OnBusy;
 use serde_json::{Map, Number, Value, json};
 
 /// The format of answers.
 pub const FORMAT: &str = "responses";
 /// What `include` may ask for.
 const ENCRYPTED: &str = "reasoning.encrypted_content";
-/// Each reference is looked up in its conversation, so that a request has few of them.
-const REFERENCES: usize = 100;
 
 /// Reads a request.
 pub async fn read(
@@ -52,14 +52,17 @@ pub async fn read(
     check_instructions(&body, &agent)?;
     let is_stored = body.store != Some(false);
     let source = source(server, &who, &mut body).await?;
-    let messages = messages(server, &who, &agent, &mut body).await?;
+    let stored = NamedItems {
+        server,
+        who: &who,
+        source: &source.conversation,
+    };
+    let messages = messages(&stored, &agent, &mut body).await?;
+    let supersede = stored.supersede(body.supersede.take()).await?;
     let metadata = client_metadata(body.metadata.take().unwrap_or_default())?;
     let searches_web = tools.has_web_search && server.runtime.searches_web(&who, &agent);
     let warnings = warnings(&tools, searches_web);
-    let generation = GenerationOptions {
-        tool_choice: choice,
-        ..generation(&mut body)?
-    };
+    let generation = generation(&mut body, choice)?;
     let wants_reasoning = body.include.iter().flatten().any(|name| name == ENCRYPTED);
     let record = ResponseRecord {
         client_tools: tools.client_tools,
@@ -75,6 +78,8 @@ pub async fn read(
         has_items: true,
         tells_reasoning_parts: wants_reasoning,
         warnings,
+        supersede,
+        on_busy: body.on_busy.map_or_else(OnBusy::default, OnBusy::from),
         protocol_record: is_stored.then(|| Json::of(&record)).transpose()?,
         call: CallOptions {
             connector,
@@ -181,56 +186,27 @@ fn check_instructions(body: &ResponseBody, agent: &AppAgent) -> Result<()> {
     ))
 }
 
-/// The messages of the input.
+/// The messages of the input. None are needed where `supersede` leaves a message of a person at the conversation's end.
 async fn messages(
-    server: &ServerState,
-    who: &Authorized,
+    stored: &NamedItems<'_>,
     agent: &AppAgent,
     body: &mut ResponseBody,
 ) -> Result<Vec<ChatMessage>> {
     let items = body.input.take().unwrap_or_default().0;
-    if items.is_empty() {
+    if items.is_empty() && body.supersede.is_none() {
         let message = "input must be a text or hold at least one item";
         return Err(Error::invalid("input", message));
     }
     let mut items = InputItem::read_all("input", items)?;
-    let references = items.iter().filter(|item| item.reference().is_some());
-    if references.count() > REFERENCES {
-        let message = format!("input has more than {REFERENCES} references to items");
-        return Err(Error::new(ErrorCode::LimitExceeded, message).with_param("input"));
-    }
-    for item in &mut items {
-        resolve(server, who, item).await?;
-    }
+    stored.resolve(&mut items).await?;
     items.iter().try_for_each(|item| item.check_role(agent))?;
     Ok(items.into_iter().flat_map(InputItem::messages).collect())
 }
 
-/// Puts the stored item in the place of a reference to it. Its id names its turn.
-async fn resolve(server: &ServerState, who: &Authorized, item: &mut InputItem) -> Result<()> {
-    let Some(id) = item.reference().map(str::to_owned) else {
-        return Ok(());
-    };
-    let unknown = || Error::not_found("item", &id).with_param("input");
-    let turn = public_id::item_turn(&id).ok_or_else(unknown)?;
-    let chat = server
-        .runtime
-        .entries_around(who, turn, EntryRange::All)
-        .await;
-    let chat: ChatEntries = chat.map_err(|error| match error.code {
-        ErrorCode::NotFound => unknown(),
-        _ => error,
-    })?;
-    let items = ItemReader::read(&chat).await?;
-    let found = items.into_iter().rfind(|stored| stored.item.id() == id);
-    let found = found.ok_or_else(unknown)?;
-    let found = serde_json::to_value(&found.item);
-    item.resolve(found.map_err(|error| Error::internal(error.to_string()))?)
-}
-
 /// How the answer is to be generated.
-fn generation(body: &mut ResponseBody) -> Result<GenerationOptions> {
+fn generation(body: &mut ResponseBody, choice: Option<ToolChoice>) -> Result<GenerationOptions> {
     let mut options = GenerationOptions {
+        tool_choice: choice,
         temperature: body.temperature.and_then(Between::number),
         top_p: body.top_p.and_then(Between::number),
         max_completion_tokens: body.max_output_tokens.map(Number::from),

@@ -105,12 +105,22 @@ impl<'a> StoredResponse<'a> {
         for (message_id, items) in answers {
             output.add(items, self.reasoning_parts(&chat, &message_id));
         }
-        let mut response = response(&[], &self.options);
+        let mut response = response(self.end().as_slice(), &self.options);
         response.output = output.into_items();
-        let error = self.turn.error.clone().map(Error::from);
-        let ended_at = self.turn.ended_at.map(|at| at / 1000);
-        response.end(self.turn.status, error.as_ref(), ended_at);
+        // Earlier versions have not noted what a turn has used.
+        if self.turn.totals.usage.is_none() {
+            response.usage = None;
+        }
         Ok(response)
+    }
+
+    /// The last entry of its stream, as far as it is known without that.
+    fn end(&self) -> Option<StreamEntry> {
+        let end = serde_json::to_string(&self.turn.stream_end()?).ok()?;
+        Some(StreamEntry {
+            number: self.turn.last_event,
+            text: end.into(),
+        })
     }
 
     /// What the model of a stored answer wants back of its reasoning, where the request asked for it.

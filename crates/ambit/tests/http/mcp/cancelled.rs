@@ -1,7 +1,7 @@
 //! Calls that are stopped, by a client that leaves or by its notification.
 
 use super::{post, served};
-use crate::mcp_requests::{handshake, result, stateless};
+use crate::mcp_requests::{STATELESS, failure, handshake, result, stateless};
 use crate::site::{Answer, Site};
 use serde_json::{Value, json};
 
@@ -71,4 +71,46 @@ async fn a_notification_of_another_session_stops_nothing() {
     let site = served().await;
     let end = end_of_cancelled(&site, "go on", &site, "s2").await;
     assert_eq!(end, json!("completed"));
+}
+
+#[tokio::test]
+async fn g172_a_notification_that_contradicts_itself_is_refused_and_stops_nothing() {
+    const CANCELLED: &str = "notifications/cancelled";
+    let site = served().await;
+    let params = json!({"name": "agent_hello", "arguments": {"message": "go on", "chat_id": "c1"}});
+    let request = handshake(post(&site), "tools/call", &params).header("mcp-session-id", "s1");
+    let call = tokio::spawn(Answer::of(request));
+    running(&site, "c1").await;
+    let notify = async |version: Option<&str>, headers: &[(&str, &str)]| {
+        let mut body = json!({"jsonrpc": "2.0", "method": CANCELLED, "params": {"requestId": 7}});
+        if let Some(version) = version {
+            body["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] = version.into();
+        }
+        let mut request = post(&site).json(&body).header("mcp-session-id", "s1");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        Answer::of(request).await
+    };
+    let (method, version) = (("mcp-method", CANCELLED), "mcp-protocol-version");
+    let other = ("mcp-method", "notifications/initialized");
+    let (newest, unknown) = ((version, STATELESS), (version, "2030-01-01"));
+    for (of_body, headers, expected) in [
+        (None, vec![other], -32020),
+        (None, vec![unknown], -32600),
+        (None, vec![newest], -32020),
+        (Some(STATELESS), vec![method], -32020),
+        (Some(STATELESS), vec![newest, other], -32020),
+        (Some("2030-01-01"), vec![unknown, method], -32022),
+    ] {
+        let refused = notify(of_body, &headers[..]).await;
+        assert_eq!(failure(&refused), (400, expected), "{headers:?}");
+    }
+    // Without a handshake, calls are stopped in other ways.
+    for of_body in [None, Some(STATELESS)] {
+        let taken = notify(of_body, &[newest, method][..]).await;
+        assert_eq!(taken.status, 202);
+    }
+    let end = result(&call.await.unwrap());
+    assert_eq!(end["structuredContent"]["status"], "completed");
 }

@@ -1,4 +1,4 @@
-//! How long chats are kept that clients of Responses have begun.
+//! How long chats are kept that clients of Responses have begun, and what a Response is when its stream is kept no longer.
 
 use super::{ask, post};
 use crate::site::Site;
@@ -68,4 +68,21 @@ async fn chats_of_responses_go_when_nobody_has_used_them_for_as_long_as_the_app_
         );
         assert_eq!(chats(&site, "").await, others);
     }
+}
+
+#[tokio::test]
+async fn a_response_that_was_cut_off_stays_incomplete_when_its_stream_is_gone() {
+    let model = r#"{"label": "Script", "type": "scripted", "options": {"model": "script",
+        "usage": {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12},
+        "rules": [{"reply": "It goes", "finish_reason": "length"}]}}"#;
+    let site = Site::of(&[("connectors/script.conn.yao", model)]).await;
+    let asked = json!({"model": "hello", "input": "hi"});
+    let before = post(&site, "/v1/responses", &asked).await;
+    let reason = json!({"reason": "max_output_tokens"});
+    assert_eq!(before["incomplete_details"], reason, "{before}");
+    let id = before["id"].as_str().unwrap();
+    let turn = id.strip_prefix("resp_").unwrap();
+    site.outlive_stream(turn).await;
+    let after = site.get(&format!("/v1/responses/{id}")).await.json();
+    assert_eq!(after, before);
 }

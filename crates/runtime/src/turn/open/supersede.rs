@@ -86,12 +86,11 @@ async fn first_superseded(tail: &SupersedableHistory, supersede: &Supersede) -> 
         Supersede::Behind(id) => (Some(id.as_str()), true),
         Supersede::LastAnswer => (None, true),
     };
-    let names = id.map_or_else(Vec::new, names);
     let mut older = NewestFirst::of(tail);
     let found = loop {
         match (older.next().await?, id) {
             (Some(found), None) => break found,
-            (Some(found), _) if is_named(&found.message, &names) => break found,
+            (Some(found), Some(id)) if is_named(&found.message, id) => break found,
             (Some(_), _) => {}
             (None, None) => return Ok(1),
             (None, Some(id)) => {
@@ -157,7 +156,7 @@ impl<'a> NewestFirst<'a> {
                 self.read += self.page.len() as u64;
             }
             match self.page.pop() {
-                Some(found) if found.message.extras.contains_key("erased") => {}
+                Some(found) if found.message.is_erased() => {}
                 found => return Ok(found),
             }
         }
@@ -169,15 +168,11 @@ pub(super) fn continues(message: &Message) -> Option<&str> {
     message.extras.get("continues").and_then(Value::as_str)
 }
 
-/// An id as the ids of messages are: a call of a tool is named by the message that shows it.
-fn names(id: &str) -> Vec<String> {
-    let call = public_id::split_call_id(id);
-    let call = call.map(|(turn, message)| public_id::message_id(turn, message));
-    [id.to_owned()].into_iter().chain(call).collect()
-}
-
-fn is_named(message: &Message, names: &[String]) -> bool {
-    names.iter().any(|name| has_name(message, name))
+/// A call of a tool is named by the message that shows it.
+fn is_named(message: &Message, id: &str) -> bool {
+    let turn = message.turn_id.as_deref().unwrap_or_default();
+    let mut own = message_ids(message).chain([message.id.clone()]);
+    has_name(message, id) || own.any(|own| public_id::call_id(turn, &own) == id)
 }
 
 fn has_name(message: &Message, name: &str) -> bool {
