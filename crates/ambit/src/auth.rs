@@ -76,20 +76,21 @@ pub struct RequestCaller {
 impl RequestCaller {
     /// Somebody whose `roles` are among their claims, as a list or as a text.
     pub fn of(authorized: Authorized) -> Result<Self> {
-        let roles = match authorized.claims.get("roles") {
-            None => Some(Vec::new()),
-            Some(Value::String(text)) => Some(roles(text)),
-            Some(Value::Array(items)) => {
-                let names = items.iter().map(|item| item.as_str().map(str::to_owned));
-                names.collect()
-            }
-            Some(_) => None,
+        let is_readable = match authorized.claims.get("roles") {
+            None | Some(Value::String(_)) => true,
+            Some(Value::Array(items)) => items.iter().all(Value::is_string),
+            Some(_) => false,
         };
-        let wrong = || Error::invalid("roles", "roles must be a string or a list of strings");
-        Ok(Self {
-            roles: roles.ok_or_else(wrong)?,
-            authorized,
-        })
+        match is_readable {
+            true => Ok(Self {
+                roles: authorized.roles(),
+                authorized,
+            }),
+            false => Err(Error::invalid(
+                "roles",
+                "roles must be a string or a list of strings",
+            )),
+        }
     }
 }
 
@@ -348,12 +349,6 @@ const CLAIMS: [&str; 3] = ["client_id", "session_id", "scope"];
 
 /// Names that mean something in `authorized` and are no claims.
 const RESERVED: [&str; 5] = ["user_id", "team_id", "tenant_id", "constraints", ACTED_BY];
-
-/// The roles that a text names, separated by spaces or commas.
-fn roles(text: &str) -> Vec<String> {
-    let names = text.split([' ', ',']).filter(|name| !name.is_empty());
-    names.map(str::to_owned).collect()
-}
 
 /// A tenant that came with credentials. The one of those who have none is nobody's by name.
 fn tenant(text: &str) -> Result<String> {

@@ -68,6 +68,7 @@ pub use authorization::{ApiCaller, RouteAccess};
 pub use connection::{ClientConnection, serve};
 pub use console::{ConsoleFiles, PATH as CONSOLE_PATH};
 pub use error::{ErrorBody, HttpError};
+pub use input::{MAX_BODY_VALUES, OBJECT_VALUES};
 pub use routes::Routes;
 pub use tls::{ServerTls, TlsFiles};
 

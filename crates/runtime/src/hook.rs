@@ -25,7 +25,7 @@ pub use session_script::SessionScript;
 use crate::app::{App, AppAgent};
 use crate::call_metrics;
 use crate::chat::{self, BlockKind, BlockSource, ChatMessage, MessageOrigin};
-use crate::ctx::{self, RunHost, ScriptContext};
+use crate::ctx::{self, ContextProperties, RunHost, ScriptContext};
 use crate::error::{Disclosure, Error, Result};
 use crate::limits::AgentLimits;
 use crate::manifest::short_hash;
@@ -174,25 +174,29 @@ impl AgentHooks {
         read.map_err(|error| self.note_unreadable(scope, "Next", error))
     }
 
-    /// Whether the agent is refused, because its hooks were ended for their limits.
+    /// Whether the agent is refused to somebody, because its hooks were ended for their limits.
     pub fn is_refused(&self) -> bool {
         self.fuse.is_refused(Instant::now())
     }
 
     fn check_fuse(&self, scope: &ScriptContext, hook: &str) -> Result<()> {
-        let is_free = self
-            .fuse
-            .check(&scope.properties.assistant_id, Instant::now());
+        let ContextProperties {
+            authorized,
+            assistant_id,
+            ..
+        } = &scope.properties;
+        let is_free = self.fuse.check(authorized, assistant_id, Instant::now());
         is_free.inspect_err(|error| self.count_failure(scope, hook, error))
     }
 
     fn note_failure(&self, scope: &ScriptContext, error: &Error) {
-        if self.fuse.note(error, Instant::now()) {
+        let who = &scope.properties.authorized;
+        if self.fuse.note(who, error, Instant::now()) {
             tracing::warn!(
                 request.id = scope.properties.request_id,
                 agent.id = scope.properties.assistant_id,
                 error.code = error.code.as_str(),
-                "the agent is refused for a minute: its hooks were ended for their limits again and again"
+                "the agent is refused to the caller for a minute: its hooks were ended for their limits again and again"
             );
         }
     }

@@ -74,7 +74,7 @@ metrics! {
     HOOK_FAILURES: Counter = "ambit_hook_failures_total" ["agent" "hook" "code"]
         "Hooks that have failed; a code that a script made up is own.";
     AGENTS_REFUSED: Gauge = "ambit_agents_refused" []
-        "Agents that are refused for a minute, because their hooks were ended for their limits three times within one; ambit_hook_failures_total names them.";
+        "Agents that are refused for a minute to callers whose hooks were ended for their limits three times within one; ambit_hook_failures_total names them.";
     SCRIPTS_RUNNING: Gauge = "ambit_scripts_running" []
         "Scripts that have a thread.";
     SCRIPTS_WAITING: Gauge = "ambit_scripts_waiting" []

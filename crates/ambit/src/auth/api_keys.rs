@@ -219,6 +219,7 @@ impl ApiKeyRecord {
         let id = self.id.clone();
         VerifiedCaller {
             expires_at: self.expires_at,
+            key_ends_at: self.expires_at,
             caller: self.caller(),
             source: CallerSource::Key,
             credential: Some(SessionCredential::Key { id, hash }),

@@ -21,6 +21,8 @@ pub struct CallerAccess {
     pub source: Option<CallerSource>,
     /// When that ends, in milliseconds since 1970, if it does.
     pub expires_at: Option<Millis>,
+    /// When the API key ends that the caller calls with, or has logged in with: a session may end earlier.
+    pub key_ends_at: Option<Millis>,
     /// Whom the caller acts as.
     assumed: Option<Box<AssumedCaller>>,
 }
@@ -39,13 +41,15 @@ impl CallerAccess {
     pub(super) fn new(config: Arc<AuthConfig>, found: Option<VerifiedCaller>) -> Self {
         let source = found.as_ref().map(|found| found.source);
         let expires_at = found.as_ref().and_then(|found| found.expires_at);
-        let caller = found.map(|found| config.with_role(found.caller));
+        let key_ends_at = found.as_ref().and_then(|found| found.key_ends_at);
+        let caller = found.map(|found| with_counting_roles(&config, found.caller));
         Self {
             config,
             caller: RecognisedCaller::Person(caller),
             limits: DataConstraints::default(),
             source,
             expires_at,
+            key_ends_at,
             assumed: None,
         }
     }
@@ -58,6 +62,7 @@ impl CallerAccess {
             limits: DataConstraints::default(),
             source: Some(CallerSource::Dev),
             expires_at: None,
+            key_ends_at: None,
             assumed: None,
         }
     }
@@ -123,7 +128,10 @@ impl CallerAccess {
         }
         let granted = match assumed.ruled() {
             None => assumed.person(),
-            Some(caller) => self.granted(method, path, Some(&self.config.with_role(caller)))?,
+            Some(caller) => {
+                let caller = with_counting_roles(&self.config, caller);
+                self.granted(method, path, Some(&caller))?
+            }
         };
         let constraints = assumed.constraints.clone();
         Ok(Authorized {
@@ -234,6 +242,17 @@ impl CallerAccess {
         }
         granted
     }
+}
+
+/// Writes the roles that count into the claim `roles`, which is what documents are judged by.
+fn with_counting_roles(config: &AuthConfig, who: RequestCaller) -> RequestCaller {
+    let mut who = config.with_role(who);
+    // A text that says the same stays one, of which conversations may have their names.
+    if who.authorized.roles() != who.roles {
+        let roles = who.roles.clone().into();
+        who.authorized.claims.insert("roles".to_owned(), roles);
+    }
+    who
 }
 
 fn narrow(method: &str, path: &str) -> Error {

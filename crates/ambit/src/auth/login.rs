@@ -140,6 +140,7 @@ fn token_caller(config: &AuthConfig, token: TokenClaims) -> Option<VerifiedCalle
         },
         source: CallerSource::Token,
         expires_at: token.expires_at,
+        key_ends_at: None,
         credential: None,
     })
 }

@@ -1,6 +1,6 @@
 //! Identities that a trusted reverse proxy puts into headers. They count only on connections from its own addresses.
 
-use super::{CLAIMS, RequestCaller, id, refused, roles, tenant};
+use super::{CLAIMS, RequestCaller, id, refused, tenant};
 use ambit_runtime::{Authorized, Error, Result};
 use axum::http::HeaderMap;
 use std::collections::BTreeMap;
@@ -57,7 +57,7 @@ impl TrustedProxy {
             let value = text(name)?.map(|text| (name.to_owned(), text.into()));
             authorized.claims.extend(value);
         }
-        let roles = roles(text("roles")?.unwrap_or_default());
+        let roles = Authorized::role_names(text("roles")?.unwrap_or_default());
         Ok(Some(RequestCaller { authorized, roles }))
     }
 

@@ -5,7 +5,7 @@ use super::AuthRequest;
 use super::proxy::TrustedProxy;
 use ambit_runtime::{Error, ErrorCode, Result};
 use axum::http::HeaderMap;
-use axum::http::header::{HOST, HeaderName, ORIGIN};
+use axum::http::header::{CONTENT_LENGTH, HOST, HeaderName, ORIGIN, TRANSFER_ENCODING};
 use std::net::IpAddr;
 
 /// How the page that asks is related to the server (Fetch Metadata).
@@ -90,15 +90,39 @@ pub fn check_development(headers: &HeaderMap) -> Result<()> {
             )));
         }
     }
-    let site = RequestPage::of(headers).fetch_site;
-    match site.is_none_or(|site| ["same-origin", "none"].contains(&site)) {
-        true => Ok(()),
-        false => Err(foreign(format!(
+    let page = RequestPage::of(headers);
+    match (page.fetch_site, page.origin) {
+        (Some("same-origin" | "none"), _) | (None, None) => Ok(()),
+        (Some(site), _) => Err(foreign(format!(
             "in development mode pages of other origins change and read nothing, those of this machine neither: the {FETCH_SITE} of \
-             the request is \"{}\"; a frontend's own server can forward requests",
-            site.unwrap_or_default()
+             the request is \"{site}\"; a frontend's own server can forward requests"
         ))),
+        (None, Some(origin)) => check_port(headers, origin),
     }
+}
+
+/// Keeps pages on other ports of this machine from changing something, in browsers without Fetch Metadata. What these send there
+/// without a preflight is a GET, whose answer they keep from the page, or a POST, which has a length even where it has no body.
+fn check_port(headers: &HeaderMap, origin: &str) -> Result<()> {
+    let lengths = [CONTENT_LENGTH, TRANSFER_ENCODING];
+    let host = text(headers, &HOST).unwrap_or_default();
+    if !lengths.iter().any(|name| headers.contains_key(name)) || is_address(origin, host) {
+        return Ok(());
+    }
+    Err(foreign(format!(
+        "in development mode pages of other origins change nothing, those of this machine neither: the {ORIGIN} of the request is \
+         \"{origin}\", its {HOST} \"{host}\"; a frontend's own server can forward requests with their {FETCH_SITE}"
+    )))
+}
+
+/// Whether an origin has this name and port; the port of its scheme may be left out.
+fn is_address(origin: &str, host: &str) -> bool {
+    let Some((scheme, address)) = origin.split_once("://") else {
+        return false;
+    };
+    let usual = if scheme == TLS { ":443" } else { ":80" };
+    let address = address.trim_end_matches(usual);
+    address.eq_ignore_ascii_case(host.trim_end_matches(usual))
 }
 
 /// Keeps pages of other sites from changing something as the caller whom a proxy names.

@@ -2,7 +2,7 @@
 
 use super::remote_key_set::RemoteKeySet;
 use super::verified_caller::{CallerSource, SessionCredential, TokenClaims, VerifiedCaller};
-use super::{CLAIMS, RESERVED, RequestCaller, id, refused, roles, tenant};
+use super::{CLAIMS, RESERVED, RequestCaller, id, refused, tenant};
 use ambit_runtime::{Authorized, Result};
 use ambit_storage::clock::Millis;
 use jsonwebtoken::errors::ErrorKind;
@@ -99,6 +99,8 @@ impl TokenIssuer {
         validation.set_audience(&self.audience);
         validation.set_required_spec_claims(&["exp", "iss", "aud"]);
         validation.validate_nbf = true;
+        // The leeway is for clocks that are ahead, and prolongs no token.
+        validation.reject_tokens_expiring_in_less_than = validation.leeway;
         validation
     }
 
@@ -117,6 +119,7 @@ impl TokenIssuer {
             caller,
             source: CallerSource::Token,
             expires_at,
+            key_ends_at: None,
             credential: Some(credential),
         })
     }
@@ -196,7 +199,10 @@ impl TokenIssuer {
         let texts = self.texts(claims, "roles")?.unwrap_or_default();
         Ok(match is_list {
             true => texts,
-            false => texts.iter().flat_map(|text| roles(text)).collect(),
+            false => {
+                let names = texts.iter().map(|text| Authorized::role_names(text));
+                names.flatten().collect()
+            }
         })
     }
 }

@@ -29,6 +29,8 @@ pub(super) struct VerifiedCaller {
     pub source: CallerSource,
     /// When that ends, if it does.
     pub expires_at: Option<Millis>,
+    /// When the API key ends that they call with, or have logged in with.
+    pub key_ends_at: Option<Millis>,
     /// What a session of the same caller is made of; none where there can be none.
     pub credential: Option<SessionCredential>,
 }
@@ -68,6 +70,7 @@ impl VerifiedCaller {
             caller,
             source: CallerSource::Proxy,
             expires_at: None,
+            key_ends_at: None,
             credential: None,
         }
     }

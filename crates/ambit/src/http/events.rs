@@ -2,9 +2,9 @@
 
 use super::input::{Id, Query, Text, filter};
 use super::routes::{Routes, routes};
-use super::sse::PING;
+use super::sse::{PING, StreamCaller};
 use super::sse_source::{self, SseSource};
-use super::{ApiCaller, ErrorBody, HttpError, rate_limits};
+use super::{ErrorBody, HttpError, rate_limits};
 use crate::auth::rate_limits::StreamPlace;
 use ambit_runtime::{EventFilter, FeedItem, FeedReader, Result, feed_types};
 use axum::body::Bytes;
@@ -100,10 +100,11 @@ struct EventIdentity {
     responses((status = 200, description = "The events; the schema is that of their `data`", body = FeedPayload, content_type = "text/event-stream"),
         (status = 400, body = ErrorBody), (status = 410, body = ErrorBody)))]
 async fn stream_events(
-    ApiCaller { server, who }: ApiCaller,
+    caller: StreamCaller,
     Query(query): Query<FeedQuery>,
     headers: HeaderMap,
 ) -> Result<Response, HttpError> {
+    let (server, who) = (&caller.server, &caller.who);
     let types = query.types.as_ref();
     let wanted = filter!(EventFilter from query: agent user chat group;
         types: types.map_or(Ok(Vec::new()), |names| feed_types(&names.0))?);
@@ -111,15 +112,16 @@ async fn stream_events(
     let behind = behind.map(|id| id.to_str().unwrap_or_default().trim().parse());
     let follower = server
         .runtime
-        .follow_events(&who, wanted, behind.transpose()?);
-    let place = rate_limits::stream_place(&server, &who).await?;
-    Ok(sse_source::answer(FeedSource {
+        .follow_events(who, wanted, behind.transpose()?);
+    let place = rate_limits::stream_place(server, who).await?;
+    let feed = sse_source::answer(FeedSource {
         _place: place,
         follower: follower.await?,
         ping: server.settings.ping,
         end: Instant::now() + LONGEST,
         has_begun: false,
-    }))
+    });
+    Ok(caller.guard(feed))
 }
 
 /// What one client follows.

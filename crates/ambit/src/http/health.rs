@@ -29,7 +29,7 @@ const OK: Json<HealthStatus> = Json(HealthStatus { status: "ok" });
 struct ReadyStatus {
     /// `ok`.
     status: &'static str,
-    /// How many agents are refused for a minute, because their hooks were ended for their limits; absent where none is.
+    /// How many agents are refused to a caller for a minute, because their hooks were ended for their limits; absent where none is.
     #[serde(skip_serializing_if = "Option::is_none")]
     refused_agents: Option<usize>,
 }

@@ -13,7 +13,7 @@ mod text;
 mod value;
 
 pub use forms::{NumberOrText, TextOrObject, TextOrObjects};
-pub use json::read as read_json;
+pub use json::{MAX_BODY_VALUES, OBJECT_VALUES, check_size, read as read_json};
 pub use raw::RawJson;
 pub use text::query;
 pub use value::{Id, Text, Time, Whole};

@@ -168,6 +168,7 @@ async fn make_key(
         ..ApiKeyRecord::default()
     };
     check_rights(&server, &access, &operations, &record)?;
+    check_end(&access, &record)?;
     let (key, record) = server.auth.api_keys().make_recorded(record).await?;
     let view = KeyView::from(ApiKeyUse {
         record,
@@ -199,6 +200,20 @@ fn check_rights(
         }
     }
     Ok(())
+}
+
+/// Refuses a key that would outlast the one that the caller calls with, or has logged in with.
+fn check_end(access: &CallerAccess, record: &ApiKeyRecord) -> Result<()> {
+    let Some(end) = access.key_ends_at else {
+        return Ok(());
+    };
+    if record.expires_at.is_some_and(|wanted| wanted <= end) {
+        return Ok(());
+    }
+    let message = format!(
+        "the key would outlast its maker's, which ends at {end}; give it an expires_at that is no later"
+    );
+    Err(Error::new(ErrorCode::PermissionDenied, message).with_param("expires_at"))
 }
 
 /// Ends a key of the caller's tenant at once, and the sessions that were begun with it.

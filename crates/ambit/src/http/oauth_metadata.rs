@@ -4,11 +4,12 @@ use super::input::{Id, NoQuery, PathId};
 use super::routes::{Routes, routes};
 use super::{ErrorBody, HttpError, ServerState, SharedState};
 use crate::auth::{ResourceAuthority, is_local};
-use ambit_runtime::{Error, ErrorCode};
+use ambit_runtime::{Error, ErrorCode, Result};
 use axum::Json;
 use axum::extract::State;
 use axum::http::header::{HOST, WWW_AUTHENTICATE};
 use axum::http::request::Parts;
+use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
@@ -48,7 +49,7 @@ async fn show_resource(
     _: NoQuery,
 ) -> Result<Json<ProtectedResource>, HttpError> {
     let authority = authority(&server).ok_or_else(unprotected)?;
-    let address = address(&server, &headers);
+    let address = address(&server, &headers)?;
     Ok(Json(ProtectedResource {
         resource: format!("{address}{}{}", server.settings.base, ROUTE.1),
         authorization_servers: authority.issuers,
@@ -101,7 +102,7 @@ fn challenge(server: &ServerState, headers: &HeaderMap, error: &Error) -> Option
         1 => format!("{PATH}{base}{}", ROUTE.1),
         _ => PATH.to_owned(),
     };
-    let address = address(server, headers);
+    let address = address(server, headers).ok()?;
     let mut scopes = authority.scopes.iter();
     let scope = scopes.find(|scope| *scope == SCOPE);
     let scope = scope.or(authority.scopes.first());
@@ -119,16 +120,25 @@ fn authority(server: &ServerState) -> Option<ResourceAuthority> {
     authority.filter(|_| is_served)
 }
 
-/// The address that clients know the server by: `ambit.public_url`, else the name that this one has used.
-fn address(server: &ServerState, headers: &HeaderMap) -> String {
+/// The address that clients know the server by: `ambit.public_url`, else the name that this one has used, if it is one.
+fn address(server: &ServerState, headers: &HeaderMap) -> Result<String> {
     if let Some(told) = &server.runtime.app().settings.public_url {
-        return told.trim_end_matches('/').to_owned();
+        return Ok(told.trim_end_matches('/').to_owned());
     }
-    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
-    let host = host.unwrap_or("localhost");
+    let host = headers.get(HOST);
+    let host = host.map(|host| {
+        let name = Authority::try_from(host.as_bytes()).ok();
+        // What is in front of `@` is a user's name, of which a header Host has none.
+        let name = name.filter(|name| !name.as_str().contains('@'));
+        let message =
+            "the header Host must be the name or address of a server, with or without a port";
+        name.ok_or_else(|| Error::invalid("host", message))
+    });
+    let host = host.transpose()?;
+    let host = host.as_ref().map_or("localhost", Authority::as_str);
     let scheme = match is_local(host) {
         true => "http",
         false => "https",
     };
-    format!("{scheme}://{host}")
+    Ok(format!("{scheme}://{host}"))
 }

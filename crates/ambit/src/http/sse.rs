@@ -2,6 +2,10 @@
 //! the turn is cut off and may come back; the turn and its other readers never wait. What was there before the client came is sent in
 //! steps, as the client takes them.
 
+mod stream_caller;
+
+pub use stream_caller::StreamCaller;
+
 use super::connection::ClientConnection;
 use super::{ServerState, SharedState};
 use crate::auth::rate_limits::StreamPlace;

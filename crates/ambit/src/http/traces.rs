@@ -6,7 +6,7 @@ mod withheld;
 use super::input::{Id, NoQuery, PagedQuery, Path, PathId, Query, Text};
 use super::paging::{PageParameters, PageResponse};
 use super::routes::{Routes, routes};
-use super::sse::PING;
+use super::sse::{PING, StreamCaller};
 use super::sse_source::{self, SseSource};
 use super::{ApiCaller, ErrorBody, HttpError, ServerState, rate_limits};
 use crate::auth::rate_limits::StreamPlace;
@@ -263,14 +263,15 @@ struct EventQuery {
 #[utoipa::path(get, path = "/trace/traces/{id}/events", tag = "traces", params(("id" = Id, Path), EventQuery, ("Last-Event-ID" = Option<u64>, Header)),
     responses((status = 200, description = "The events; the schema is that of their `data`", body = ShownTraceEvent, content_type = "text/event-stream"), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
 async fn stream_trace(
-    ApiCaller { server, who }: ApiCaller,
+    caller: StreamCaller,
     PathId(id): PathId,
     Query(query): Query<EventQuery>,
     headers: HeaderMap,
 ) -> Result<Response, HttpError> {
+    let (server, who) = (&caller.server, &caller.who);
     let known = super::turn::last_event(&headers)?.unwrap_or(0);
-    let log = open(&server, &who, &id).await?;
-    let place = rate_limits::stream_place(&server, &who).await?;
+    let log = open(server, who, &id).await?;
+    let place = rate_limits::stream_place(server, who).await?;
     let follower = TraceSource {
         _place: place,
         watch: log.watch().await?,
@@ -279,7 +280,11 @@ async fn stream_trace(
         is_brief: query.brief.unwrap_or(false),
         ping: server.settings.ping,
     };
-    Ok(sse_source::answer(follower))
+    let events = sse_source::answer(follower);
+    Ok(caller.guard_by(events, move |server, who| {
+        let id = id.clone();
+        async move { open(&server, &who, &id).await.map(drop) }
+    }))
 }
 
 /// One reader of a trace.

@@ -4,7 +4,7 @@ use super::chat::{RequestParameters, UserMessages, client_metadata};
 use super::input::{BodyFields, Id, JsonBody, NoQuery, PathId, Query, Text, Time, filter};
 use super::paging::{self, PageSize};
 use super::routes::{Routes, routes};
-use super::sse::{self, StreamView};
+use super::sse::{self, StreamCaller, StreamView};
 use super::{ApiCaller, ErrorBody, HttpError, rate_limits};
 use crate::format::{self, StreamPayload};
 use ambit_runtime::inspect::turns::{TurnFilter, TurnSummary};
@@ -101,28 +101,29 @@ async fn show_turn(
     responses((status = 200, description = "The stream; the schema is that of the `data` of its events", body = StreamPayload, content_type = "text/event-stream"),
         (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 410, body = ErrorBody)))]
 async fn stream_turn(
-    ApiCaller { server, who }: ApiCaller,
+    caller: StreamCaller,
     PathId(request_id): PathId,
     given: RequestParameters,
     Query(query): Query<StreamQuery>,
     headers: HeaderMap,
 ) -> Result<Response, HttpError> {
+    let (server, who) = (&caller.server, &caller.who);
     let id = request_id.0;
     let accept = query.accept.map(|accept| accept.0);
     let accept = accept.or(given.own_header("accept")?).unwrap_or_default();
     let by_header = last_event(&headers)?;
     let known = by_header.or(query.after).unwrap_or(0);
-    let turn = server.runtime.turn(&who, &id).await?;
+    let turn = server.runtime.turn(who, &id).await?;
     let row = format::find(&accept)?;
-    let place = rate_limits::stream_place(&server, &who).await?;
+    let place = rate_limits::stream_place(server, who).await?;
     // Opened behind what the client knows, so that a number that was never given out is refused.
-    let opened = server.runtime.stream(&who, &id, known).await;
+    let opened = server.runtime.stream(who, &id, known).await;
     let mut reader = opened.map_err(|error| match error.param.as_deref() {
         Some("after") if by_header.is_some() => error.with_param("last-event-id"),
         _ => error,
     })?;
     if row.needs_beginning && known > 0 {
-        reader = server.runtime.stream(&who, &id, 0).await?;
+        reader = server.runtime.stream(who, &id, 0).await?;
     }
     let options = format::FormatOptions {
         model: turn.assistant_id,
@@ -142,7 +143,11 @@ async fn stream_turn(
         leaving: None,
         place,
     };
-    Ok(sse::answer(view, &server, given.peer))
+    let stream = sse::answer(view, server, given.peer);
+    Ok(caller.guard_by(stream, move |server, who| {
+        let id = id.clone();
+        async move { server.runtime.turn(&who, &id).await.map(drop) }
+    }))
 }
 
 pub(super) fn last_event(headers: &HeaderMap) -> Result<Option<u64>> {

@@ -3,7 +3,7 @@
 mod app_limits;
 
 use super::{ReferencePage, cell};
-use crate::http::HttpSettings;
+use crate::http::{HttpSettings, MAX_BODY_VALUES, OBJECT_VALUES};
 use ambit_runtime::app::{LimitSettings, SearchLimits};
 use ambit_runtime::config::{Setting, ValueKind};
 use app_limits::{OF_AGENTS, OF_CALLERS};
@@ -49,6 +49,10 @@ fn of_server(settings: &HttpSettings) -> String {
         (
             "The body of a request, where its route has no other limit",
             mebibytes(settings.body_limit),
+        ),
+        (
+            "The values of JSON that a body holds, those within others too, where they are not passed on as text",
+            format!("{MAX_BODY_VALUES}; an object counts as {OBJECT_VALUES}"),
         ),
         (
             "How long a body may take to arrive",

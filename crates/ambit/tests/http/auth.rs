@@ -379,3 +379,18 @@ async fn g060_a_claim_that_is_malformed_is_not_one_that_is_absent() {
     let numbered = token(&json!({"sub": 7, "tenant_id": 12}));
     assert_eq!(with(&site, &numbered).await.status, 200);
 }
+
+#[tokio::test]
+async fn a_token_counts_no_longer_than_it_says() {
+    let site = Site::of(&[TOKENS]).await;
+    let over = token(&json!({"sub": "ann", "exp": now() - 2}));
+    let answer = with(&site, &over).await;
+    let expected = "the credentials are not accepted: the token has expired";
+    assert_eq!(
+        (answer.status, &answer.json()["error"]["message"]),
+        (401, &json!(expected))
+    );
+    // The clock of its issuer may be ahead.
+    let fresh = token(&json!({"sub": "ann", "nbf": now() + 5}));
+    assert_eq!(with(&site, &fresh).await.status, 200);
+}

@@ -2,8 +2,9 @@
 
 use crate::auth::token;
 use crate::site::{Answer, Site, TOKENS};
-use reqwest::Method;
+use reqwest::{Method, Response};
 use serde_json::{Value, json};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 async fn send(site: &Site, who: &str, method: Method, path: &str, body: &Value) -> Answer {
     let request = site.request(method, &format!("/v1{path}"));
@@ -53,6 +54,47 @@ async fn a_key_is_made_listed_used_and_ended_within_its_tenant() {
     let ended = send(&site, &chief, Method::DELETE, &id, &none).await;
     assert_eq!(ended.status, 204);
     assert_eq!(ask(&key, "/session").await.status, 401);
+}
+
+/// Reads a stream to its end; an error is one that broke off.
+async fn end_of(mut stream: Response) -> reqwest::Result<()> {
+    while stream.chunk().await?.is_some() {}
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_stream_breaks_off_when_the_credentials_of_its_reader_end() {
+    let short = Duration::from_millis(20);
+    let site = Site::set(&[TOKENS], |settings| settings.ping = short).await;
+    let chief = person("chief", "admin", "t1");
+    let follow = async |credentials: &str| {
+        let request = site.request(Method::GET, "/v1/events");
+        let feed = request.bearer_auth(credentials).send().await.unwrap();
+        assert_eq!(feed.status().as_u16(), 200);
+        feed
+    };
+    let make = async |end: Value| {
+        let wanted = json!({"user_id": "bob", "roles": ["user"], "expires_at": end});
+        let made = send(&site, &chief, Method::POST, "/keys", &wanted).await;
+        made.json()
+    };
+    let made = make(json!(null)).await;
+    let mut feed = follow(made["key"].as_str().unwrap()).await;
+    // It has been judged several times, and goes on.
+    for _ in 0..5 {
+        assert!(feed.chunk().await.unwrap().is_some());
+    }
+    let key = format!("/keys/{}", made["id"].as_str().unwrap());
+    let revoked = send(&site, &chief, Method::DELETE, &key, &json!({})).await;
+    assert_eq!(revoked.status, 204);
+    assert!(end_of(feed).await.is_err());
+    let minute = Duration::from_secs(60);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let end = i64::try_from((now + minute).as_millis()).unwrap();
+    let made = make(json!(end)).await;
+    let feed = follow(made["key"].as_str().unwrap()).await;
+    site.stores.options().clock.advance(minute * 2);
+    assert!(end_of(feed).await.is_err());
 }
 
 #[tokio::test]
@@ -132,4 +174,39 @@ async fn rules_are_told_and_explained() {
         ask("user", "usage").await.failure().2.as_deref(),
         Some("what")
     );
+}
+
+#[tokio::test]
+async fn g186_a_key_that_ends_makes_none_that_outlasts_it() {
+    let site = Site::of(&[TOKENS]).await;
+    let chief = person("chief", "admin", "t1");
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let end = i64::try_from(now.as_millis()).unwrap() + 3_600_000;
+    let ending = |end: Value| json!({"user_id": "chief", "roles": ["admin"], "expires_at": end});
+    let made = send(&site, &chief, Method::POST, "/keys", &ending(json!(end))).await;
+    let key = made.json()["key"].as_str().unwrap().to_owned();
+    let login = site.request(Method::POST, "/v1/session").bearer_auth(&key);
+    let login = Answer::of(login).await;
+    let cookie = login.header("set-cookie").unwrap().split(';').next();
+    for (wanted, expected) in [
+        (json!(null), 403),
+        (json!(end + 1), 403),
+        (json!(end), 201),
+        (json!(end - 1), 201),
+    ] {
+        let wanted = ending(wanted);
+        let by_key = send(&site, &key, Method::POST, "/keys", &wanted).await;
+        let request = site.request(Method::POST, "/v1/keys").json(&wanted);
+        let request = request.header("x-ambit-console", "1");
+        let in_session = Answer::of(request.header("cookie", cookie.unwrap())).await;
+        for answer in [by_key, in_session] {
+            assert_eq!(answer.status, expected, "{wanted}: {}", answer.text);
+            if expected == 403 {
+                let message = format!(
+                    "the key would outlast its maker's, which ends at {end}; give it an expires_at that is no later"
+                );
+                assert_eq!(answer.json()["error"]["message"], json!(message));
+            }
+        }
+    }
 }

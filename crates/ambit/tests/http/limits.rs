@@ -1,7 +1,8 @@
 //! What is too large or too deep is refused, and costs little.
 
-use crate::site::Site;
+use crate::site::{Answer, Site};
 use futures::stream;
+use reqwest::Method;
 use serde_json::{Value, json};
 use std::process::Command;
 use std::time::Duration;
@@ -229,4 +230,62 @@ async fn a_client_that_asks_before_it_sends_is_told_that_the_connection_ends() {
     line.read_to_string(&mut answer).await.unwrap();
     assert!(answer.starts_with("HTTP/1.1 404 "), "{answer}");
     assert!(answer.contains("connection: close"), "{answer}");
+}
+
+#[tokio::test]
+async fn g149_a_million_values_are_refused_in_constant_memory() {
+    if !is_alone("limits::g149_a_million_values_are_refused_in_constant_memory") {
+        return;
+    }
+    let site = Site::development().await;
+    let before = peak_after_a_turn(&site).await;
+    let (chat, responses) = ("/v1/chat/completions", "/v1/responses");
+    let items = r#"{"model":"hello","input":["#;
+    let content = r#"{"model":"hello","messages":[{"role":"user","content":["#;
+    let chat_metadata =
+        r#"{"model":"hello","messages":[{"role":"user","content":"x"}],"metadata":{"a":["#;
+    let metadata = r#"{"model":"hello","input":"x","metadata":{"a":["#;
+    let list = "has more than 10000 items";
+    let beyond = "goes beyond the 1000000 values that a body may have (an object counts as 4)";
+    for (path, head, piece, tail, param, reason) in [
+        (responses, items, "{},", "{}]}", "input", list),
+        (
+            "/v1/responses/input_tokens",
+            items,
+            "{},",
+            "{}]}",
+            "input",
+            list,
+        ),
+        (responses, metadata, "0,", "0]}}", "metadata.a", beyond),
+        (chat, chat_metadata, "0,", "0]}}", "metadata", beyond),
+        (chat, content, "{},", "{}]}]}", "messages[0]", beyond),
+    ] {
+        let body = format!("{head}{}{tail}", piece.repeat(1_000_000));
+        let answer = Answer::of(site.request(Method::POST, path).body(body)).await;
+        let expected = (400, "invalid_argument".to_owned(), Some(param.to_owned()));
+        assert_eq!(answer.failure(), expected, "{path}");
+        let message = json!(format!("{param} {reason}"));
+        assert_eq!(answer.json()["error"]["message"], message, "{path}");
+    }
+    let grown = peak() - before;
+    assert!(grown < 32 << 20, "{grown} bytes");
+}
+
+#[tokio::test]
+async fn g149_json_of_10_000_levels_is_refused_in_a_field_that_nobody_knows() {
+    let site = Site::development().await;
+    let send = async |open: &str, close: &str, levels: usize| {
+        let nested = format!("{}1{}", open.repeat(levels), close.repeat(levels));
+        let body = format!(
+            r#"{{"model":"hello","messages":[{{"role":"user","content":"x"}}],"zork":{nested}}}"#
+        );
+        site.chat(body).await
+    };
+    for (open, close) in [("[", "]"), (r#"{"a":"#, "}")] {
+        assert_eq!(send(open, close, 64).await.status, 200, "{open}");
+        let expected = (400, "invalid_argument".to_owned(), Some("zork".to_owned()));
+        let refused = send(open, close, 10_000).await;
+        assert_eq!(refused.failure(), expected, "{open}");
+    }
 }

@@ -274,3 +274,24 @@ async fn answers_of_routes_are_neither_stored_nor_given_to_other_sites() {
     let stream = open.post("/v1/chat/completions", &body).await;
     assert_eq!(stream.header("cache-control"), Some("no-store"));
 }
+
+#[tokio::test]
+async fn g187_in_development_a_page_on_another_port_changes_nothing_without_fetch_metadata() {
+    let site = Site::development().await;
+    let own = site.url.trim_start_matches("http://");
+    for (origin, host, expected) in [
+        (site.url.as_str(), own, 204),
+        ("http://LOCALHOST", "localhost:80", 204),
+        ("https://localhost:443", "localhost", 204),
+        // Behind a proxy that ends TLS.
+        ("https://localhost:8443", "localhost:8443", 204),
+        ("http://localhost:5173", own, 403),
+        ("http://127.0.0.1", own, 403),
+        ("https://localhost", "localhost:80", 403),
+    ] {
+        let request = site.request(Method::PUT, "/v1/memory/user/keys/k");
+        let request = request.header("host", host).header("origin", origin);
+        let answer = Answer::of(request.json(&json!({"value": 1}))).await;
+        assert_eq!(answer.status, expected, "{origin} {host}: {}", answer.text);
+    }
+}

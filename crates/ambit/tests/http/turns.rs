@@ -248,6 +248,57 @@ async fn a_silent_stream_shows_that_it_lives() {
 }
 
 #[tokio::test]
+async fn g057_a_stream_breaks_off_when_its_chat_is_shared_no_longer() {
+    let short = Duration::from_millis(20);
+    let site = Site::set(&[TOKENS], |settings| settings.ping = short).await;
+    let member = |name: &str| token(&json!({"sub": name, "team_id": "red"}));
+    let (ann, bob) = (member("ann"), member("bob"));
+    let ask = |body: Value| {
+        let request = site.request(Method::POST, "/v1/chat/completions");
+        request.bearer_auth(&ann).json(&body)
+    };
+    let share = async |with: &str| {
+        let request = site.request(Method::PUT, "/v1/chat/sessions/c1");
+        let request = request.bearer_auth(&ann).json(&json!({"share": with}));
+        let answer = Answer::of(request).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+    };
+    assert_eq!(Answer::of(ask(said("hi"))).await.status, 200);
+    share("team").await;
+    let mut own = Stream::of(ask(streamed("never ends"))).await;
+    own.until(is_text).await;
+    let turn = own.request_id();
+    let paths = [
+        format!("/v1/chat/requests/{turn}/stream"),
+        "/v1/ai-sdk/chat/c1/stream".to_owned(),
+        format!("/v1/responses/resp_{turn}?stream=true"),
+    ];
+    let mut readers = Vec::new();
+    for path in &paths {
+        let request = site.request(Method::GET, path).bearer_auth(&bob);
+        let mut reader = request.send().await.unwrap();
+        assert_eq!(reader.status().as_u16(), 200, "{path}");
+        // It has been judged several times, and goes on.
+        for _ in 0..5 {
+            assert!(reader.chunk().await.unwrap().is_some(), "{path}");
+        }
+        readers.push(reader);
+    }
+    share("private").await;
+    for (path, reader) in paths.iter().zip(&mut readers) {
+        let end = loop {
+            match reader.chunk().await {
+                Ok(Some(_)) => {}
+                end => break end,
+            }
+        };
+        assert!(end.is_err(), "{path}");
+    }
+    // What its own person reads goes on.
+    own.until(is_text).await;
+}
+
+#[tokio::test]
 async fn g057_a_turn_of_somebody_else_answers_like_one_that_does_not_exist() {
     let site = Site::of(&[TOKENS]).await;
     let ann = token(&json!({"sub": "ann"}));

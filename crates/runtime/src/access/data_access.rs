@@ -22,7 +22,7 @@ pub struct DataAccess {
 enum AccessLevel {
     /// Their own.
     Own,
-    /// Those of their team too, and what its members share.
+    /// Those of their team that are no person's too, and what its members share with each other.
     Team,
     /// All.
     Whole,
@@ -57,15 +57,15 @@ impl DataAccess {
         }
     }
 
-    /// What is the caller's own, or their team's with them, however wide their rights are. A constraint whose value is
-    /// missing leaves nothing.
+    /// What is the caller's own, or their team's with them, however wide their rights are: without a user the team's alone. A
+    /// constraint whose value is missing leaves nothing.
     pub fn person(who: &Authorized) -> Self {
         let present = |id: &Option<String>| id.clone().filter(|id| !id.is_empty());
         let limits = &who.constraints;
         let (user, team) = (present(&who.user_id), present(&who.team_id));
         let is_own_only = limits.owner_only || limits.creator_only || limits.editor_only;
         let lacks = (limits.team_only && team.is_none()) || (is_own_only && user.is_none());
-        let is_member = user.is_some() && team.is_some() && !is_own_only;
+        let is_member = team.is_some() && !is_own_only;
         Self {
             tenant: who.tenant().to_owned(),
             user: user.filter(|_| !lacks),
@@ -92,8 +92,13 @@ impl DataAccess {
         self.team.as_deref()
     }
 
-    /// The team whose conversations are reached.
+    /// The team whose members share conversations with the caller. Without a user nothing of a person is reached.
     pub fn team(&self) -> Option<&str> {
+        self.user.as_ref().and(self.owning_team())
+    }
+
+    /// The team whose conversations are reached that are no person's.
+    fn owning_team(&self) -> Option<&str> {
         match self.level {
             AccessLevel::Team => self.team.as_deref(),
             AccessLevel::Own | AccessLevel::Whole => None,
@@ -134,7 +139,7 @@ impl DataAccess {
     pub fn viewer(&self) -> Option<Viewer> {
         let viewer = || Viewer {
             user: self.user.clone(),
-            team: self.team().map(str::to_owned),
+            team: self.owning_team().map(str::to_owned),
         };
         (!self.is_whole()).then(viewer)
     }
@@ -187,49 +192,60 @@ mod tests {
 
     #[test]
     fn conversations_are_reached_as_far_as_the_constraints_leave_them() {
-        for (constraints, in_team, alone) in [
+        let (team, nothing) = (viewer("", "red"), viewer("", ""));
+        for (constraints, in_team, alone, without_user) in [
             (
                 json!({"team_only": true}),
                 viewer("ann", "red"),
                 viewer("", ""),
+                &team,
             ),
             (
                 json!({"owner_only": true}),
                 viewer("ann", ""),
                 viewer("ann", ""),
+                &nothing,
             ),
             (
                 json!({"creator_only": true}),
                 viewer("ann", ""),
                 viewer("ann", ""),
+                &nothing,
             ),
             (
                 json!({"editor_only": true}),
                 viewer("ann", ""),
                 viewer("ann", ""),
+                &nothing,
             ),
             (
                 json!({"team_only": true, "owner_only": true}),
                 viewer("ann", ""),
                 viewer("", ""),
+                &nothing,
             ),
             (
                 json!({"extra": {"k": 1}}),
                 viewer("ann", "red"),
                 viewer("ann", ""),
+                &team,
             ),
-            (json!({}), None, None),
+            (json!({}), None, None, &team),
         ] {
             let member = json!({"user_id": "ann", "team_id": "red", "constraints": constraints});
             assert_eq!(access(member).viewer(), in_team, "{constraints}");
             let single = json!({"user_id": "ann", "constraints": constraints});
             assert_eq!(access(single).viewer(), alone, "{constraints}");
-            for nobody in [
+            for userless in [
                 json!({"team_id": "red", "constraints": constraints}),
                 json!({"user_id": "", "team_id": "red", "constraints": constraints}),
             ] {
-                assert_eq!(access(nobody).viewer(), viewer("", ""), "{constraints}");
+                let userless = access(userless);
+                assert_eq!(userless.viewer(), *without_user, "{constraints}");
+                assert_eq!(userless.team(), None, "{constraints}");
             }
+            let nobody = access(json!({"constraints": constraints}));
+            assert_eq!(nobody.viewer(), nothing, "{constraints}");
         }
     }
 

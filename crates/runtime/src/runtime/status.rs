@@ -15,7 +15,7 @@ impl Runtime {
         lock(&self.0.load_status).clone()
     }
 
-    /// How many agents are refused for now, because their hooks were ended for their limits.
+    /// How many agents are refused to somebody for now, because their hooks were ended for their limits.
     pub fn refused_agents(&self) -> usize {
         self.0.loaded().refused_agents().count()
     }

@@ -22,6 +22,10 @@ pub const CASES: &[(&str, crate::Run)] = &[
     ("g061_a_constraint_without_its_value_sees_nothing", |bed| {
         denied(bed).boxed()
     }),
+    (
+        "g061_a_team_without_a_user_has_what_is_no_persons_in_it_and_nothing_else",
+        |bed| userless(bed).boxed(),
+    ),
 ];
 
 /// Each text is in one conversation: in its name, title, messages, memory, usage and trace.
@@ -241,5 +245,41 @@ async fn denied(bed: Bed) {
                 assert_eq!(found, None, "{what} for {who:?}");
             }
         }
+    }
+}
+
+/// Nobody in particular in a team, as default constraints leave them.
+fn team(tenant: &str, team: &str) -> Authorized {
+    let mut who = nobody(tenant);
+    who.team_id = Some(team.to_owned());
+    who.constraints.team_only = true;
+    who
+}
+
+async fn userless(bed: Bed) {
+    populate(&bed).await;
+    let red = team("t1", "red");
+    let live = chats::open(&bed.ambit, &red, "support", None)
+        .await
+        .unwrap();
+    bed.turn(&live, "r-teams", "teams").await;
+    for (who, is_seen) in [
+        (red.clone(), true),
+        (bob(), true),
+        (cid(), false),
+        (team("t1", "blue"), false),
+        (team("t2", "red"), false),
+        (nobody("t1"), false),
+    ] {
+        let found = turn_location::find(&bed.ambit, &who, "r-teams").await;
+        assert_eq!(found.is_ok(), is_seen, "{who:?}");
+        let listed = chats::list(&bed.ambit, &who, &ChatFilter::default(), ALL).await;
+        let mut listed = listed.unwrap().items.into_iter();
+        let is_listed = listed.any(|chat| Some(chat.chat_id.as_str()) == live.chat_name());
+        assert_eq!(is_listed, is_seen, "{who:?}");
+    }
+    for (what, text) in told(&bed, &red).await {
+        let found = CANARIES.iter().find(|canary| text.contains(**canary));
+        assert_eq!(found, None, "{what}");
     }
 }

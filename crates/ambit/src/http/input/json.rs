@@ -1,6 +1,10 @@
 //! JSON as a route's type. Values are read where the type asks for them, so that what it ignores is only skipped; what
 //! stands twice in an object, which readers of JSON take differently, is refused.
 
+mod size;
+
+pub use size::{MAX_BODY_VALUES, OBJECT_VALUES};
+
 use super::error::InputError;
 use super::fields::InputFields;
 use super::raw::RAW;
@@ -15,16 +19,29 @@ use serde::de::{
 use serde::forward_to_deserialize_any;
 use serde_json::Number;
 use serde_json::value::RawValue;
+use size::{JsonSize, ValueBudget};
 use std::fmt;
 
-/// At most so many items of a list are looked at.
+/// At most so many items of a list, or fields of an object, are looked at one by one.
 const ITEMS: usize = 10_000;
+
+/// Refuses a text of JSON that holds more values, or is nested deeper, than is read, for readers that do not count. What is within
+/// an envelope may have as many levels as a value of its own.
+pub fn check_size(json: &str) -> Result<()> {
+    let (size, most) = (JsonSize::of(json), 2 * MAX_GIVEN_LEVELS);
+    ValueBudget::default().spend(size.values)?;
+    if size.levels > most {
+        return Err(InputError::new(format!("has more than {most} levels")).into());
+    }
+    Ok(())
+}
 
 /// Reads a body.
 pub fn read<T: BodyFields>(body: &[u8]) -> Result<T> {
+    let budget = ValueBudget::default();
     let mut unknown = None;
     let reader = BodyReader {
-        entries: entries(body)?,
+        entries: entries(body, &budget)?,
         unknown: (!T::IGNORES_UNKNOWN).then_some(&mut unknown),
     };
     let value = match T::deserialize(reader) {
@@ -39,16 +56,30 @@ pub fn read<T: BodyFields>(body: &[u8]) -> Result<T> {
     }
 }
 
-fn entries(body: &[u8]) -> Result<InputFields<JsonValue<'_>>> {
+fn entries<'de, 'a>(
+    body: &'de [u8],
+    budget: &'a ValueBudget,
+) -> Result<InputFields<JsonValue<'de, 'a>>> {
     let mut reader = serde_json::Deserializer::from_slice(body);
-    let read = reader.deserialize_map(EntriesVisitor).and_then(|entries| {
+    let read = reader.deserialize_map(EntriesVisitor { budget });
+    let read = read.and_then(|entries| {
         reader.end()?;
         Ok(entries)
     });
-    read.map_err(|error| match error.is_data() {
+    let entries = read.map_err(|error| match error.is_data() {
         true => Error::invalid("body", "the body must be a JSON object"),
         false => Error::invalid("body", format!("the body is not JSON: {error}")),
-    })
+    })?;
+    check_count(budget, entries.len(), "fields")?;
+    Ok(InputFields::of(entries))
+}
+
+/// Refuses more of a list or an object than is looked at.
+fn check_count(budget: &ValueBudget, count: usize, what: &str) -> Result<(), InputError> {
+    match count > ITEMS {
+        true => Err(InputError::new(format!("has more than {ITEMS} {what}"))),
+        false => budget.spend(count),
+    }
 }
 
 /// What any value must be.
@@ -60,7 +91,7 @@ fn not_json() -> InputError {
 
 /// The object that is a body.
 struct BodyReader<'de, 'a> {
-    entries: InputFields<JsonValue<'de>>,
+    entries: InputFields<JsonValue<'de, 'a>>,
     /// Where to say which of its names the type does not know.
     unknown: Option<&'a mut Option<InputError>>,
 }
@@ -93,13 +124,15 @@ impl<'de> Deserializer<'de> for BodyReader<'de, '_> {
 }
 
 /// A value somewhere in a body.
-struct JsonValue<'de> {
+struct JsonValue<'de, 'a> {
     raw: &'de RawValue,
     /// Its name stands more than once in its object.
     is_twice: bool,
+    /// What the body may still hold.
+    budget: &'a ValueBudget,
 }
 
-impl<'de> JsonValue<'de> {
+impl<'de, 'a> JsonValue<'de, 'a> {
     fn check_once(&self) -> Result<(), InputError> {
         match self.is_twice {
             true => Err(InputError::twice("")),
@@ -114,20 +147,22 @@ impl<'de> JsonValue<'de> {
     /// The fields of an object.
     fn entries(&self) -> Result<InputFields<Self>, InputError> {
         let mut reader = serde_json::Deserializer::from_str(self.raw.get());
-        let entries = reader.deserialize_map(EntriesVisitor);
-        entries.map_err(|_| not_json())
+        let budget = self.budget;
+        let entries = reader.deserialize_map(EntriesVisitor { budget });
+        let entries = entries.map_err(|_| not_json())?;
+        check_count(budget, entries.len(), "fields")?;
+        Ok(InputFields::of(entries))
     }
 
     /// The items of a list.
-    fn items(&self) -> Result<JsonItems<'de>, InputError> {
+    fn items(&self) -> Result<JsonItems<'de, 'a>, InputError> {
         let mut reader = serde_json::Deserializer::from_str(self.raw.get());
         let items = reader.deserialize_seq(ItemsVisitor);
         let items = items.map_err(|_| not_json())?;
-        if items.len() > ITEMS {
-            return Err(InputError::new(format!("has more than {ITEMS} items")));
-        }
+        check_count(self.budget, items.len(), "items")?;
         Ok(JsonItems {
             rest: items.into_iter().enumerate(),
+            budget: self.budget,
         })
     }
 
@@ -167,12 +202,13 @@ macro_rules! visit_by_hints {
     };
 }
 
-impl<'de> Deserializer<'de> for JsonValue<'de> {
+impl<'de> Deserializer<'de> for JsonValue<'de, '_> {
     type Error = InputError;
 
     /// JSON of any kind, as it is: read in one go, which visits each level of it once.
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
         self.check_once()?;
+        self.budget.spend(JsonSize::of(self.raw.get()).values)?;
         let mut reader = serde_json::Deserializer::from_str(self.raw.get());
         let read = reader.deserialize_any(visitor);
         let value = read.map_err(|_| not_json())?;
@@ -240,7 +276,10 @@ impl<'de> Deserializer<'de> for JsonValue<'de> {
     }
 
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
-        visitor.visit_unit()
+        match JsonSize::of(self.raw.get()).levels > MAX_GIVEN_LEVELS {
+            true => Err(not_json()),
+            false => visitor.visit_unit(),
+        }
     }
 
     visit_by_hints! {
@@ -255,11 +294,12 @@ impl<'de> Deserializer<'de> for JsonValue<'de> {
 }
 
 /// The items of a list.
-struct JsonItems<'de> {
+struct JsonItems<'de, 'a> {
     rest: std::iter::Enumerate<std::vec::IntoIter<&'de RawValue>>,
+    budget: &'a ValueBudget,
 }
 
-impl<'de> SeqAccess<'de> for JsonItems<'de> {
+impl<'de> SeqAccess<'de> for JsonItems<'de, '_> {
     type Error = InputError;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(
@@ -272,35 +312,42 @@ impl<'de> SeqAccess<'de> for JsonItems<'de> {
         let value = JsonValue {
             raw,
             is_twice: false,
+            budget: self.budget,
         };
         let read = seed.deserialize(value).map(Some);
         read.map_err(|error| error.at(index))
     }
 }
 
-/// Reads an object; of a name that stands more than once the first place counts.
-struct EntriesVisitor;
+/// Reads an object without keeping more of it than can be used; of a name that stands more than once the first place counts.
+struct EntriesVisitor<'a> {
+    budget: &'a ValueBudget,
+}
 
-impl<'de> Visitor<'de> for EntriesVisitor {
-    type Value = InputFields<JsonValue<'de>>;
+impl<'de, 'a> Visitor<'de> for EntriesVisitor<'a> {
+    type Value = IndexMap<String, JsonValue<'de, 'a>>;
 
     fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("an object")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut entries = IndexMap::new();
+        let mut entries: IndexMap<String, JsonValue<'de, 'a>> = IndexMap::new();
         while let Some((name, raw)) = map.next_entry::<String, &'de RawValue>()? {
+            if entries.len() > ITEMS {
+                continue;
+            }
             let value = JsonValue {
                 raw,
                 is_twice: false,
+                budget: self.budget,
             };
             let first = entries.entry(name);
             first
-                .and_modify(|first: &mut JsonValue<'_>| first.is_twice = true)
+                .and_modify(|first| first.is_twice = true)
                 .or_insert(value);
         }
-        Ok(InputFields::of(entries))
+        Ok(entries)
     }
 }
 

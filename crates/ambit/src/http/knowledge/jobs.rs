@@ -3,9 +3,9 @@
 use super::super::input::{Id, NoQuery, PathId, Query, Text};
 use super::super::paging::{self, PageSize};
 use super::super::routes::{Routes, routes};
-use super::super::sse::PING;
+use super::super::sse::{PING, StreamCaller};
 use super::super::sse_source::{self, SseSource};
-use super::super::{ApiCaller, ErrorBody, HttpError, rate_limits};
+use super::super::{ErrorBody, HttpError, rate_limits};
 use super::KnowledgeCaller;
 use crate::auth::rate_limits::StreamPlace;
 use ambit_knowledge::{Job, JobFilter, JobStatus};
@@ -91,33 +91,33 @@ async fn cancel_job(
 #[utoipa::path(get, path = "/kb/jobs/{job_id}/events", tag = "knowledge", params(("job_id" = Id, Path)),
     responses((status = 200, description = "The events; their `data` is the job", body = Job, content_type = "text/event-stream"), (status = 404, body = ErrorBody)))]
 async fn stream_job(
-    ApiCaller { server, who }: ApiCaller,
-    caller: KnowledgeCaller,
+    caller: StreamCaller,
+    knowledge: KnowledgeCaller,
     PathId(id): PathId,
     _: NoQuery,
 ) -> Result<Response, HttpError> {
     // Refused before the answer begins.
-    caller.base.job(&caller.reach, &id.0).await?;
-    let place = rate_limits::stream_place(&server, &who).await?;
-    let reach = Arc::new(caller.reach.clone());
-    let jobs = caller.base.watch_job(reach, &id.0);
-    Ok(JobSource::answer(jobs, place))
+    knowledge.base.job(&knowledge.reach, &id.0).await?;
+    let place = rate_limits::stream_place(&caller.server, &caller.who).await?;
+    let reach = Arc::new(knowledge.reach.clone());
+    let jobs = knowledge.base.watch_job(reach, &id.0);
+    Ok(caller.guard(JobSource::answer(jobs, place)))
 }
 
 /// Each job of a collection at each change.
 #[utoipa::path(get, path = "/kb/collections/{collection_id}/events", tag = "knowledge", params(("collection_id" = Id, Path)),
     responses((status = 200, description = "The events; their `data` is a job", body = Job, content_type = "text/event-stream"), (status = 404, body = ErrorBody)))]
 async fn stream_collection(
-    ApiCaller { server, who }: ApiCaller,
-    caller: KnowledgeCaller,
+    caller: StreamCaller,
+    knowledge: KnowledgeCaller,
     PathId(id): PathId,
     _: NoQuery,
 ) -> Result<Response, HttpError> {
-    caller.base.collection(&caller.reach, &id.0).await?;
-    let place = rate_limits::stream_place(&server, &who).await?;
-    let reach = Arc::new(caller.reach.clone());
-    let jobs = caller.base.watch_collection(reach, &id.0);
-    Ok(JobSource::answer(jobs, place))
+    knowledge.base.collection(&knowledge.reach, &id.0).await?;
+    let place = rate_limits::stream_place(&caller.server, &caller.who).await?;
+    let reach = Arc::new(knowledge.reach.clone());
+    let jobs = knowledge.base.watch_collection(reach, &id.0);
+    Ok(caller.guard(JobSource::answer(jobs, place)))
 }
 
 /// One reader of jobs.

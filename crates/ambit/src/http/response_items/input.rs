@@ -8,8 +8,10 @@ use ambit_runtime::chat::{
     ChatContent, ChatMessage, ClientMessageFields, Role, ToolCall, role_name, role_named,
 };
 use ambit_runtime::{Error, Result};
-use serde::de::{Deserialize, Deserializer, Error as _};
+use serde::de::value::SeqAccessDeserializer;
+use serde::de::{Deserialize, Deserializer, SeqAccess, Visitor};
 use serde_json::{Map, Value, json};
+use std::fmt;
 
 /// What a client sends as `input`: a text, which is one message of a person, or items.
 #[derive(Default)]
@@ -17,11 +19,27 @@ pub struct InputItems(pub Vec<Value>);
 
 impl<'de> Deserialize<'de> for InputItems {
     fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
-        match Value::deserialize(reader)? {
-            Value::Array(items) => Ok(Self(items)),
-            Value::String(text) => Ok(Self(vec![json!({"role": "user", "content": text})])),
-            _ => Err(D::Error::custom("must be a string or a list of items")),
-        }
+        // A hint: a text is shown as one, and of a list each item is counted before it is read.
+        reader.deserialize_seq(InputItemsVisitor)
+    }
+}
+
+struct InputItemsVisitor;
+
+impl<'de> Visitor<'de> for InputItemsVisitor {
+    type Value = InputItems;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("a string or a list of items")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<InputItems, E> {
+        let message = json!({"role": "user", "content": text});
+        Ok(InputItems(vec![message]))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<InputItems, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(items)).map(InputItems)
     }
 }
 

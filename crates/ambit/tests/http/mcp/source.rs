@@ -4,6 +4,7 @@ use super::{SERVED, SLOW, post};
 use crate::auth::token;
 use crate::mcp_requests::{result, stateless};
 use crate::site::{Answer, Site, TOKENS};
+use reqwest::Method;
 use serde_json::{Value, json};
 
 /// The tool server, to those with tokens.
@@ -150,5 +151,26 @@ async fn g171_credentials_with_a_scope_list_what_the_scope_is_for() {
         let call = stateless(post(&site), "tools/call", params);
         let unknown = Answer::of(call.bearer_auth(&token)).await.json();
         assert_eq!(unknown["error"]["code"], json!(-32602), "{scope}");
+    }
+}
+
+#[tokio::test]
+async fn a_host_that_names_no_server_is_not_repeated() {
+    let site = guarded(&[]).await.everywhere().await;
+    for none in ["a\"b<c", "ann@server"] {
+        for path in [
+            "/.well-known/oauth-protected-resource",
+            "/.well-known/oauth-protected-resource/v1/mcp",
+        ] {
+            let request = site.request(Method::GET, path).header("host", none);
+            let expected = (400, "invalid_argument".to_owned(), Some("host".to_owned()));
+            assert_eq!(Answer::of(request).await.failure(), expected, "{path}");
+        }
+        let list = stateless(post(&site), "tools/list", json!({}));
+        let refused = Answer::of(list.header("host", none)).await;
+        assert_eq!(
+            (refused.status, refused.header("www-authenticate")),
+            (401, Some("Bearer"))
+        );
     }
 }
