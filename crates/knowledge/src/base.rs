@@ -28,6 +28,7 @@ pub use documents::DocumentFilter;
 pub use hits::UsedChunk;
 pub use jobs::JobFilter;
 pub use query_vectors::{EmbeddedQuery, QueryId, QueryVectors, TenantQuery, UnknownVector};
+pub use quota::TenantRoom;
 
 use crate::error::KnowledgeError;
 use crate::names::CollectionPlace;

@@ -30,7 +30,7 @@ mod work;
 
 pub use base::{
     CollectionFilter, DocumentFile, DocumentFilter, EmbeddedQuery, JobFilter, KnowledgeBase,
-    QueryId, QueryVectors, TenantQuery, UnknownVector, UsedChunk,
+    QueryId, QueryVectors, TenantQuery, TenantRoom, UnknownVector, UsedChunk,
 };
 pub use chunk::{
     ChunkHit, ChunkVote, DocumentChunk, FeedbackContext, ScoreChange, VoteKind, WeightChange,

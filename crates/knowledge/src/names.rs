@@ -167,12 +167,14 @@ impl CollectionPlace {
 
     /// A stretch of what was read of a document.
     pub fn text(&self, text: &str, block: u32) -> ValueKey {
-        self.values().key(format!("text/{text}/{block:04x}"))
+        let prefix = text_prefix(text);
+        self.values().key(format!("{prefix}{block:04x}"))
     }
 
     /// A stretch of an upload.
     pub fn source(&self, job: &str, block: u32) -> ValueKey {
-        self.values().key(format!("source/{job}/{block:04x}"))
+        let prefix = source_prefix(job);
+        self.values().key(format!("{prefix}{block:04x}"))
     }
 
     /// What a job has put aside for a document and not shown yet.
@@ -236,6 +238,16 @@ impl CollectionPlace {
 /// The beginning of the names of what documents have in an index.
 pub(crate) fn content_prefix(version: u32) -> String {
     format!("content/{version}/")
+}
+
+/// The beginning of the names of the stretches of a text.
+pub(crate) fn text_prefix(text: &str) -> String {
+    format!("text/{text}/")
+}
+
+/// The beginning of the names of the stretches of an upload.
+pub(crate) fn source_prefix(job: &str) -> String {
+    format!("source/{job}/")
 }
 
 /// The beginning of the names of what is thought of the chunks of a document.

@@ -67,7 +67,7 @@ export interface FoundItem {
   title: string;
   content: string;
   heading: string[];
-  page: number | null;
+  page?: number;
   range: [number, number];
   score: number;
   metadata: Record<string, unknown> & { ranking?: Ranking };

@@ -1,6 +1,8 @@
-//! Documents that are sent.
+//! Documents that are sent, and who has them.
 
-use crate::site::{Answer, Site};
+use crate::auth::token;
+use crate::site::{Answer, Site, TOKENS};
+use ambit::auth::api_keys::{ApiKeyRecord, ApiKeys};
 use ambit_storage::address::Space;
 use ambit_storage::driver::{ValuePart, ValueScan};
 use ambit_storage::pattern::Pattern;
@@ -39,10 +41,10 @@ async fn g212_forms_are_refused_before_they_are_read_and_as_a_whole() {
         (answer.status, answer.failure().1.as_str()),
         (422, "unsupported")
     );
-    let (text, large) = ("A heron.", "A heron. ".repeat(6));
+    let (text, large) = ("A heron.", "A heron. ".repeat(12));
     let file = |name| format!("name=\"file\"; filename=\"{name}.md\"");
     let (a, b) = (file("a"), file("b"));
-    let answer = send(&site, "c", &[(&a, &large), (&b, &large)]).await;
+    let answer = send(&site, "c", &[(&a, text), (&b, &large)]).await;
     assert_eq!(answer.status, 413);
     let answer = send(&site, "c", &[(&a, text), (&b, text)]).await;
     assert_eq!(answer.status, 429);
@@ -53,6 +55,28 @@ async fn g212_forms_are_refused_before_they_are_read_and_as_a_whole() {
     // Another one has no room, whatever it is.
     let answer = send(&site, "c", &[("broken", "")]).await;
     assert_eq!(answer.status, 429);
+}
+
+#[tokio::test]
+async fn g212_the_limit_of_a_file_counts_for_each_of_a_form_and_one_refused_keeps_out_all() {
+    let settings = json!({"name": "Tests", "ambit": {"search": {"limits": {"file": 100}}}});
+    let site = Site::of(&[("app.yao", &settings.to_string())]).await;
+    site.post("/v1/kb/collections", &json!({"id": "c"})).await;
+    let file = |name: &str| format!("name=\"file\"; filename=\"{name}.md\"");
+    let (a, b, long) = (file("a"), file("b"), file(&"x".repeat(5_000)));
+    let (text, large) = ("A heron. ".repeat(10), "A heron. ".repeat(12));
+    let answer = send(&site, "c", &[(&a, &text), (&long, &text)]).await;
+    assert_eq!(answer.status, 413, "{}", answer.text);
+    let answer = send(&site, "c", &[(&a, &text), (&b, &large)]).await;
+    let message = answer.json()["error"]["message"].take();
+    let expected = "file \"b.md\" has more than 100 bytes (ambit.search.limits.file)";
+    assert_eq!((answer.status, message), (413, json!(expected)));
+    let listed = site.get("/v1/kb/collections/c/documents").await;
+    assert_eq!(listed.json()["data"], json!([]));
+    let answer = send(&site, "c", &[(&a, &text), (&b, &text)]).await;
+    assert_eq!(answer.status, 202, "{}", answer.text);
+    let added = answer.json()["documents"].take();
+    assert_eq!(added.as_array().map(Vec::len), Some(2));
 }
 
 #[tokio::test]
@@ -82,6 +106,22 @@ async fn g212_a_form_has_as_many_bytes_as_it_may_also_where_it_does_not_say_how_
         .post("/v1/kb/collections/c/documents/text", &named)
         .await;
     assert_eq!(answer.status, 413, "{}", answer.text);
+}
+
+#[tokio::test]
+async fn g212_files_of_a_form_are_read_only_as_long_as_there_is_room() {
+    let limits = json!({"file": 100, "bytes": 150});
+    let settings = json!({"name": "Tests", "ambit": {"search": {"limits": limits}}});
+    let site = Site::of(&[("app.yao", &settings.to_string())]).await;
+    site.post("/v1/kb/collections", &json!({"id": "c"})).await;
+    let text = "A heron. ".repeat(10);
+    let file = "name=\"file\"; filename=\"a.md\"";
+    let begin = form(&[(file, &text), (file, &text)]).replace("--x--\r\n", "");
+    let begin = futures::stream::iter([Ok::<_, std::io::Error>(begin)]);
+    // What never ends is answered, for it is not read to its end.
+    let endless = futures::StreamExt::chain(begin, futures::stream::pending());
+    let answer = send_form(&site, "c", reqwest::Body::wrap_stream(endless)).await;
+    assert_eq!(answer.status, 429, "{}", answer.text);
 }
 
 /// A collection with these texts, each found by the time it is returned.
@@ -225,4 +265,141 @@ async fn an_unknown_connector_is_refused_by_name_and_changes_nothing() {
     // All of its fields may be left out, and so may the body.
     let begun = Answer::of(site.request(Method::POST, path)).await;
     assert_eq!(begun.status, 202, "{}", begun.text);
+}
+
+/// Roles for knowledge of their holder's own, and one for all of it.
+const ROLES: (&str, &str) = (
+    "openapi/roles.yml",
+    "user: {scopes: [\"*:*:own\"]}\neditor: {scopes: [\"*:*:own\"]}\nchief: {scopes: [\"*:*:all\"]}\n",
+);
+
+/// Makes a collection that everybody may use, with a document.
+async fn publish(site: &Site, who: &str, collection: &str, document: &Value) {
+    let path = format!("/v1/kb/collections/{collection}/documents/text");
+    let new = json!({"id": collection, "public": true});
+    for (path, body, status) in [
+        ("/v1/kb/collections", &new, 201),
+        (path.as_str(), document, 200),
+    ] {
+        let request = site.request(Method::POST, path).bearer_auth(who);
+        let answer = Answer::of(request.json(body)).await;
+        assert_eq!(answer.status, status, "{}", answer.text);
+    }
+}
+
+/// Whether somebody with these headers reads the document `d`.
+async fn reads(site: &Site, headers: &[(&str, &str)]) -> bool {
+    let mut request = site.request(Method::GET, "/v1/kb/documents/d");
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let answer = Answer::of(request).await;
+    assert!([200, 404].contains(&answer.status), "{}", answer.text);
+    answer.status == 200
+}
+
+/// A server whose callers come by a proxy, with keys, and with tokens of two issuers: the second has roles in a claim of its own.
+async fn guarded() -> Site {
+    let issuer = |name: &str, claims: Value| {
+        let secret = "not a secret, being in a test";
+        json!({"issuer": name, "audience": "ambit", "secret": secret, "claims": claims})
+    };
+    let auth = json!({
+        "api_keys": true,
+        "issuers": [
+            issuer("https://id.test", json!({})),
+            issuer("https://realm.test", json!({"roles": "realm.roles"})),
+        ],
+        "proxy": {"cidrs": ["127.0.0.0/8"], "headers": {"user_id": "X-User", "roles": "X-Roles"}},
+    });
+    let file = json!({"auth": auth}).to_string();
+    let site = Site::of(&[("openapi/openapi.yao", file.as_str()), ROLES]).await;
+    let document = json!({"text": "A heron.", "doc_id": "d", "access": {"roles": ["editor"]}});
+    let ann = token(&json!({"sub": "ann"}));
+    publish(&site, &ann, "c", &document).await;
+    site
+}
+
+#[tokio::test]
+async fn g202_a_document_for_a_role_is_for_whoever_is_verified_to_have_it() {
+    let site = guarded().await;
+    for (claims, expected) in [
+        (json!({"roles": ["user", "editor"]}), true),
+        (json!({"roles": "user editor"}), true),
+        (json!({"roles": ["user"]}), false),
+        (
+            json!({"iss": "https://realm.test", "realm": {"roles": ["editor"]}}),
+            true,
+        ),
+        (
+            json!({"iss": "https://realm.test", "roles": ["editor"]}),
+            false,
+        ),
+        (
+            json!({"iss": "https://realm.test", "roles": ["editor"], "realm": {"roles": ["user"]}}),
+            false,
+        ),
+    ] {
+        let mut person = claims.clone();
+        person["sub"] = json!("bob");
+        let bearer = format!("Bearer {}", token(&person));
+        let may_read = reads(&site, &[("authorization", &bearer)]).await;
+        assert_eq!(may_read, expected, "{claims}");
+    }
+    for (roles, expected) in [("user,editor", true), ("user", false), ("", false)] {
+        let may_read = reads(&site, &[("x-user", "bob"), ("x-roles", roles)]).await;
+        assert_eq!(may_read, expected, "proxy: {roles}");
+    }
+    for (role, expected) in [("editor", true), ("user", false)] {
+        let key = ApiKeyRecord {
+            user_id: Some("bob".to_owned()),
+            roles: vec![role.to_owned()],
+            ..ApiKeyRecord::default()
+        };
+        let key = ApiKeys::new(site.store.clone()).make(key).await.unwrap();
+        let bearer = format!("Bearer {key}");
+        let may_read = reads(&site, &[("authorization", &bearer)]).await;
+        assert_eq!(may_read, expected, "key: {role}");
+    }
+}
+
+#[tokio::test]
+async fn g202_who_acts_as_another_reads_documents_by_the_roles_of_that_one() {
+    let site = guarded().await;
+    let chief = token(&json!({"sub": "chief", "roles": ["chief"]}));
+    for (role, expected) in [("editor", true), ("user", false)] {
+        let wanted = json!({"user_id": "bob", "roles": [role]});
+        let request = site.request(Method::POST, "/v1/session/act-as");
+        let begun = Answer::of(request.bearer_auth(&chief).json(&wanted)).await;
+        assert_eq!(begun.status, 201, "{}", begun.text);
+        let begun = begun.json();
+        let acting = begun["token"].as_str().unwrap();
+        let bearer = format!("Bearer {chief}");
+        let headers = [
+            ("authorization", bearer.as_str()),
+            ("x-ambit-act-as", acting),
+        ];
+        assert_eq!(reads(&site, &headers).await, expected, "{role}");
+    }
+}
+
+#[tokio::test]
+async fn of_several_documents_those_of_others_stay_and_are_not_counted() {
+    let site = Site::of(&[TOKENS, ROLES]).await;
+    let person = |name: &str| token(&json!({"sub": name}));
+    let (ann, bob) = (person("ann"), person("bob"));
+    let heron = json!({"text": "A heron.", "doc_id": "a"});
+    publish(&site, &ann, "anns", &heron).await;
+    let stork = json!({"text": "A stork.", "doc_id": "b"});
+    publish(&site, &bob, "bobs", &stork).await;
+    let path = "/v1/kb/documents?document_ids=b,a";
+    let removed = Answer::of(site.request(Method::DELETE, path).bearer_auth(&bob)).await;
+    assert_eq!(
+        removed.json(),
+        json!({"deleted_count": 1, "requested_count": 2})
+    );
+    let listed = site.request(Method::GET, "/v1/kb/documents");
+    let listed = Answer::of(listed.bearer_auth(&ann)).await.json();
+    assert_eq!(listed["data"].as_array().map(Vec::len), Some(1));
+    assert_eq!(listed["data"][0]["document_id"], json!("a"));
 }

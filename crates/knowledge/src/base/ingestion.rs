@@ -1,22 +1,20 @@
 //! Content comes in: limits are judged before anything is stored, then document, job and upload are one commit.
 
+mod addition;
+
 use super::lookup::{AccessKind, FoundDocument};
-use super::quota::{NewSums, QuotaSnapshot};
+use super::quota::{NewSums, QuotaSnapshot, TenantRoom};
 use super::upload::Upload;
 use super::{KnowledgeBase, retried};
-use crate::document::{AcceptedDocument, Document, DocumentStatus, DocumentUpdate, NewDocument};
-use crate::error::{KnowledgeError, Result};
+use crate::document::{AcceptedDocument, Document, DocumentStatus, DocumentUpdate};
+use crate::error::Result;
 use crate::job::{Job, JobKind};
-use crate::names::{CollectionPlace, DocumentPlace};
 use crate::reach::KnowledgeReach;
 use crate::records::{DocumentRecord, FileStamp, PendingContent, QueueRecord, WorkRecord};
 use crate::stored::{METADATA_BYTES, NAME_BYTES, check_size, checked, count_one, put};
-use crate::sums::{Sum, add_to_sums};
+use crate::sums::{Sum, Sums, add_to_sums};
 use ambit_storage::batch::{Batch, BatchCheck};
 use serde_json::{Map, Value};
-
-/// The longest id of a document, in bytes.
-const LONGEST_ID: usize = 1024;
 
 /// Who brings content in.
 pub(super) struct Contributor<'a> {
@@ -38,97 +36,11 @@ impl<'a> Contributor<'a> {
 }
 
 impl KnowledgeBase {
-    /// Refuses changes of a document that the caller may not change.
-    pub async fn check_change(&self, reach: &dyn KnowledgeReach, id: &str) -> Result<()> {
-        self.find_document(reach, id, AccessKind::Change).await?;
-        Ok(())
-    }
-
-    /// Adds a document. It is found once its job is done.
-    pub async fn add_document(
-        &self,
-        reach: &dyn KnowledgeReach,
-        collection: &str,
-        new: NewDocument,
-    ) -> Result<AcceptedDocument> {
-        let by = Contributor::caller(reach);
-        self.add(&by, collection, new).await
-    }
-
-    pub(super) async fn add(
-        &self,
-        by: &Contributor<'_>,
-        collection: &str,
-        new: NewDocument,
-    ) -> Result<AcceptedDocument> {
-        let id = new.id.unwrap_or_else(|| self.new_id());
-        check_document_id(&id)?;
-        check_metadata(&new.metadata)?;
-        check_size("access of a document", &new.access, METADATA_BYTES)?;
-        let upload = self.upload(new.content)?;
-        let record = DocumentRecord {
-            document: self.new_document(&id, collection, by.reach, &upload.pending),
-            order: self.new_id(),
-            given: new.metadata,
-            text: None,
-            file: None,
-            counted: 0,
-            pending: None,
-            stamp: by.stamp,
-            reindexed: None,
-            has_no_vectors: false,
-        };
-        let record = with_access(record, new.access);
-        let _turn = self.shared.ingestion.lock().await;
-        let stored: Result<()> = retried!(async {
-            let wanted = NewSums::of(1, upload.pending.bytes);
-            let free = self.quota(by, collection, &wanted).await?;
-            let place = &free.collection.value.place;
-            self.check_is_new(by, place, &record).await?;
-            let source = self.store_source(&free.collection, &upload).await?;
-            let mut batch = self.queued(&free, record.clone(), &upload)?;
-            batch.writes.extend(source);
-            let there = DocumentPlace {
-                collection: place.clone(),
-                document: record.key(),
-            };
-            let key = place.document_place(&there.document, &id);
-            batch.checks.push(BatchCheck::version(key.clone(), None));
-            batch.writes.push(put(key, &there)?);
-            let sums = add_to_sums(
-                place.sums(),
-                &[Sum::Documents.more(1), Sum::Waiting.more(1)],
-            )?;
-            batch.writes.push(sums);
-            self.driver().commit(batch).await?;
-            Ok(())
-        });
-        stored?;
-        self.wake();
-        Ok(AcceptedDocument {
-            document_id: id,
-            job_id: Some(upload.pending.job_id),
-        })
-    }
-
-    /// Refuses an id that the caller sees in use. One that others use unseen is free, so that nobody learns of it.
-    async fn check_is_new(
-        &self,
-        by: &Contributor<'_>,
-        place: &CollectionPlace,
-        new: &DocumentRecord,
-    ) -> Result<()> {
-        let id = &new.document.document_id;
-        let there = self.documents_of(place.tenant.as_deref(), id).await?;
-        let is_same = |found: &FoundDocument| {
-            found.collection.value.place == *place && found.key == new.key()
-        };
-        let mut there = there.iter();
-        if there.any(|found| found.is_visible(by.reach) || is_same(found)) {
-            let reason = format!("document \"{id}\" is there already, replace it by PUT");
-            return Err(KnowledgeError::Conflict { reason });
-        }
-        Ok(())
+    /// Refuses changes of a document that the caller may not change, and returns the room of its tenant.
+    pub async fn check_change(&self, reach: &dyn KnowledgeReach, id: &str) -> Result<TenantRoom> {
+        let found = self.find_document(reach, id, AccessKind::Change).await?;
+        let tenant = found.collection.value.place.tenant_sums();
+        Ok(self.room(Sums::read(self.driver(), tenant).await?))
     }
 
     /// Changes a document. With new content it is searched as it was until the new one is there as a whole; equal content
@@ -154,7 +66,10 @@ impl KnowledgeBase {
         check_size("name of a document", &update.name, NAME_BYTES)?;
         let content = update.content.take();
         let upload = content.map(|content| self.upload(content));
-        let upload = upload.transpose()?;
+        let mut upload = upload.transpose()?;
+        if let Some(upload) = &mut upload {
+            upload.pending.given_name.clone_from(&update.name);
+        }
         let _turn = self.shared.ingestion.lock().await;
         retried!(async {
             let mut found = self.find_document(by.reach, id, by.access).await?;
@@ -219,9 +134,10 @@ impl KnowledgeBase {
         record.document.job_id = Some(upload.pending.job_id.clone());
         let mut batch = self.queued(&free, record, upload)?;
         batch.checks.push(found.document.check());
-        batch.checks.extend(before.checks);
-        batch.writes.extend(before.writes);
-        batch.writes.extend(source);
+        for more in [before, source] {
+            batch.checks.extend(more.checks);
+            batch.writes.extend(more.writes);
+        }
         let has_failed = found.document.value.document.status == DocumentStatus::Failed;
         let changes = [
             Sum::Waiting.more(1),
@@ -308,15 +224,6 @@ impl KnowledgeBase {
     }
 }
 
-fn with_access(
-    mut record: DocumentRecord,
-    access: Option<crate::document::DocumentAccess>,
-) -> DocumentRecord {
-    record.document.metadata.clone_from(&record.given);
-    record.document.access = access;
-    record
-}
-
 /// Whether a document has this content already, be its vectors there or not.
 fn is_same(record: &DocumentRecord, upload: &Upload) -> bool {
     let (document, pending) = (&record.document, &upload.pending);
@@ -328,6 +235,9 @@ fn is_same(record: &DocumentRecord, upload: &Upload) -> bool {
 fn apply(update: &DocumentUpdate, record: &mut DocumentRecord) {
     if let Some(name) = &update.name {
         record.document.name.clone_from(name);
+        if let Some(pending) = &mut record.pending {
+            pending.given_name = Some(name.clone());
+        }
     }
     if let Some(given) = &update.metadata {
         for key in record.given.keys() {
@@ -343,13 +253,4 @@ fn apply(update: &DocumentUpdate, record: &mut DocumentRecord) {
 
 fn check_metadata(metadata: &Map<String, Value>) -> Result<()> {
     check_size("metadata of a document", metadata, METADATA_BYTES)
-}
-
-fn check_document_id(id: &str) -> Result<()> {
-    let is_plain = !id.is_empty() && id.len() <= LONGEST_ID && !id.contains(char::is_control);
-    if is_plain {
-        return Ok(());
-    }
-    let reason = format!("must be 1 to {LONGEST_ID} bytes without control characters");
-    Err(KnowledgeError::invalid("document id", reason))
 }

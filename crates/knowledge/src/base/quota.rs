@@ -34,19 +34,40 @@ impl NewSums {
     }
 }
 
+/// How many more bytes a tenant may have.
+#[derive(Clone, Debug)]
+pub struct TenantRoom {
+    sums: Sums,
+    limit: u64,
+}
+
+impl TenantRoom {
+    /// Refuses more bytes than there is room for.
+    pub fn check(&self, bytes: u64) -> Result<()> {
+        self.sums.check_quota(Sum::Bytes, bytes, self.limit, TENANT)
+    }
+}
+
 impl KnowledgeBase {
-    /// Refuses what could not be added: so many documents, with so many bytes together. So nothing of it needs to be read.
+    /// Refuses what could not be added: so many documents, with so many bytes together. So nothing of it needs to be read. Returns
+    /// the room of the tenant.
     pub async fn check_quota(
         &self,
         reach: &dyn KnowledgeReach,
         collection: &str,
         documents: u64,
         bytes: u64,
-    ) -> Result<()> {
+    ) -> Result<TenantRoom> {
         let by = Contributor::caller(reach);
         let wanted = NewSums::of(documents, bytes);
-        self.quota(&by, collection, &wanted).await?;
-        Ok(())
+        let free = self.quota(&by, collection, &wanted).await?;
+        Ok(self.room(free.tenant_sums))
+    }
+
+    /// The room of the tenant that has these sums.
+    pub(super) fn room(&self, sums: Sums) -> TenantRoom {
+        let limit = self.settings().limits.bytes;
+        TenantRoom { sums, limit }
     }
 
     /// Refuses what there is no room for.

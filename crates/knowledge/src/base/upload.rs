@@ -8,12 +8,12 @@ use crate::records::{CollectionRecord, ErasureRecord, PendingContent, TextRecord
 use crate::spooled_file::{FileSpool, SpooledFile};
 use crate::stored::{self, NAME_BYTES, StoredRecord, check_size, checked, delete, put};
 use ambit_storage::Error;
-use ambit_storage::batch::BatchWrite;
+use ambit_storage::batch::{Batch, BatchCheck, BatchWrite, WriteOutcome};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
 /// Bytes of an upload in one value: small, as several copies of it exist while it is stored or read.
-const BLOCK: usize = 768 << 10;
+pub(super) const BLOCK: usize = 768 << 10;
 /// Milliseconds that storing an upload takes at most.
 const LONGEST_UPLOAD: i64 = 60 * 60 * 1000;
 
@@ -22,6 +22,23 @@ pub(super) struct Upload {
     pub pending: PendingContent,
     /// None where it is a page that is to be fetched.
     file: Option<SpooledFile>,
+}
+
+/// Uploads whose blocks are there before their documents.
+pub(super) struct StoredBlocks {
+    pub place: CollectionPlace,
+    /// Keeps the blocks, committed with their documents.
+    pub batch: Batch,
+}
+
+impl Upload {
+    /// The write of an upload that has one block; none where it has nothing.
+    pub async fn only_block(&self, place: &CollectionPlace) -> Result<Option<BatchWrite>> {
+        match self.file.as_ref().filter(|file| file.bytes() > 0) {
+            Some(file) => Ok(Some(block(place, self, file, 0).await?)),
+            None => Ok(None),
+        }
+    }
 }
 
 impl KnowledgeBase {
@@ -38,6 +55,7 @@ impl KnowledgeBase {
                 let pending = PendingContent {
                     job_id,
                     name: url.clone(),
+                    given_name: None,
                     media_type: None,
                     hash: String::new(),
                     bytes: 0,
@@ -67,6 +85,7 @@ impl KnowledgeBase {
             pending: PendingContent {
                 job_id,
                 name,
+                given_name: None,
                 media_type,
                 hash: file.hash().to_owned(),
                 bytes,
@@ -77,20 +96,30 @@ impl KnowledgeBase {
         })
     }
 
-    /// The writes that store an upload with its document. Of a large one all blocks are stored before: what no document names
-    /// an hour later is erased.
+    /// What stores an upload with its document. Of a large one all blocks are stored before.
     pub(super) async fn store_source(
         &self,
         collection: &StoredRecord<CollectionRecord>,
         upload: &Upload,
-    ) -> Result<Vec<BatchWrite>> {
+    ) -> Result<Batch> {
+        if upload.pending.blocks > 1 {
+            return self.store_blocks(collection, upload).await;
+        }
+        let only = upload.only_block(&collection.value.place).await?;
+        Ok(Batch::of(only))
+    }
+
+    /// Stores all blocks of an upload, and returns the batch by which they stay, as long as they are there: what no document names
+    /// an hour later is erased.
+    pub(super) async fn store_blocks(
+        &self,
+        collection: &StoredRecord<CollectionRecord>,
+        upload: &Upload,
+    ) -> Result<Batch> {
         let Some(file) = upload.file.as_ref().filter(|file| file.bytes() > 0) else {
-            return Ok(Vec::new());
+            return Ok(Batch::default());
         };
         let (place, job_id) = (&collection.value.place, &upload.pending.job_id);
-        if upload.pending.blocks == 1 {
-            return Ok(vec![block(place, upload, file, 0).await?]);
-        }
         let abandoned = ErasureRecord {
             sources: vec![upload.pending.source()],
             not_before: self.now() + LONGEST_UPLOAD,
@@ -102,13 +131,17 @@ impl KnowledgeBase {
             put(place.work(), &WorkRecord::of(place))?,
         ];
         let batch = checked([collection.check()], writes);
-        self.driver().commit(batch).await?;
+        let version = match self.driver().commit(batch).await?.first() {
+            Some(WriteOutcome::Applied { version, .. }) => *version,
+            _ => None,
+        };
         for number in 0..upload.pending.blocks {
             let block = block(place, upload, file, number).await?;
             let batch = checked([collection.check()], [block]);
             self.driver().commit(batch).await?;
         }
-        Ok(vec![delete(key)])
+        let is_there = BatchCheck::version(key.clone(), version);
+        Ok(checked([is_there], [delete(key)]))
     }
 
     /// An upload.

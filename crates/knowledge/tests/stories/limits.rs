@@ -46,6 +46,51 @@ pub async fn g212_of_sixteen_uploads_at_the_last_free_place_one_gets_in(world: W
     assert_eq!(all.len(), 3);
 }
 
+pub async fn g212_of_several_documents_all_get_in_or_none(world: World) {
+    world.collection("c").await;
+    let limits = KnowledgeLimits {
+        documents: 3,
+        ..KnowledgeLimits::default()
+    };
+    let nodes: Vec<KnowledgeBase> = (0..4).map(|_| limited(&world, limits)).collect();
+    let text = |name: &str| NewDocument::text(format!("{name}.txt"), format!("A heron, {name}."));
+    let uploads = (0..8).map(|at| {
+        let new = vec![text(&format!("a{at}")), text(&format!("b{at}"))];
+        nodes[at % 4].add_documents(&world.ann, "c", new)
+    });
+    let done = join_all(uploads).await;
+    assert_eq!(done.iter().filter(|done| done.is_ok()).count(), 1);
+    let long = vec![text("c"), text(&"x".repeat(5_000))];
+    let refused = world.base.add_documents(&world.ann, "c", long).await;
+    let refused = refused.unwrap_err();
+    assert!(matches!(refused, KnowledgeError::TooLarge { .. }));
+    world.base.work().await.unwrap();
+    let all = DocumentFilter::default();
+    let all = world.base.documents(&world.ann, &all).await.unwrap();
+    assert_eq!(all.len(), 2);
+}
+
+pub async fn several_documents_of_any_size_are_added_at_once(world: World) {
+    world.collection("c").await;
+    // Larger than what goes into one commit with its document.
+    let large = format!("{{\"text\": \"A stork.\"}}{}", " ".repeat(800_000));
+    let new = vec![
+        NewDocument::text("large.json", large),
+        NewDocument::text("small.txt", "A crane."),
+        NewDocument::text("empty.txt", ""),
+    ];
+    let added = world.base.add_documents(&world.ann, "c", new).await;
+    let added = added.unwrap();
+    world.base.work().await.unwrap();
+    for (document, bird) in added.iter().zip(["stork", "crane"]) {
+        let found = world.found("c", bird).await;
+        let found: Vec<&String> = found.iter().map(|(id, _)| id).collect();
+        assert_eq!(found, [&document.document_id], "{bird}");
+    }
+    let empty = world.document(&added[2].document_id).await;
+    assert_eq!(empty.error.as_deref(), Some("no text found"));
+}
+
 pub async fn g212_sizes_and_sums_are_refused_by_name(world: World) {
     let limits = KnowledgeLimits {
         collections: 1,

@@ -14,22 +14,35 @@ pub struct CallerReach {
 impl CallerReach {
     /// What a caller's constraints leave.
     pub fn of(who: &Authorized) -> Self {
-        let roles = match who.claims.get("roles") {
-            Some(Value::String(role)) => vec![role.clone()],
-            Some(Value::Array(roles)) => roles
-                .iter()
-                .filter_map(|role| role.as_str().map(str::to_owned))
-                .collect(),
-            _ => Vec::new(),
-        };
         Self {
             access: DataAccess::of(who),
-            roles,
+            roles: who.roles(),
         }
     }
 
     fn is_creator(&self, created_by: Option<&str>) -> bool {
         self.access.user().is_some() && self.access.user() == created_by
+    }
+}
+
+impl Authorized {
+    /// Their roles: the claim `roles`, a list, or a text that names them.
+    pub fn roles(&self) -> Vec<String> {
+        match self.claims.get("roles") {
+            Some(Value::String(text)) => Self::role_names(text),
+            Some(Value::Array(items)) => {
+                let names = items.iter().filter_map(Value::as_str);
+                let names = names.filter(|name| !name.is_empty());
+                names.map(str::to_owned).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The roles that a text names, separated by spaces or commas.
+    pub fn role_names(text: &str) -> Vec<String> {
+        let names = text.split([' ', ',']).filter(|name| !name.is_empty());
+        names.map(str::to_owned).collect()
     }
 }
 
@@ -205,6 +218,22 @@ mod tests {
                 expected,
                 "{access}"
             );
+        }
+    }
+
+    #[test]
+    fn roles_are_a_list_or_a_text() {
+        for roles in [
+            json!(["viewer", "editor"]),
+            json!("viewer editor"),
+            json!("viewer, editor"),
+        ] {
+            let limits = json!({"creator_only": true});
+            let caller = reach(json!({"user_id": "dan", "roles": roles, "constraints": limits}));
+            for (named, expected) in [("editor", true), ("viewer editor", false), ("", false)] {
+                let document = document(&json!({"roles": [named]}));
+                assert_eq!(caller.may_read(&document), expected, "{roles} {named}");
+            }
         }
     }
 }

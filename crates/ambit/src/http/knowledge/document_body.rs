@@ -1,17 +1,20 @@
 //! What documents are sent as: files of a form, a text, or an address.
 
+mod form_files;
+
 use super::super::error::too_large;
 use super::super::input::{BodyFields, Id, JsonBody, Text};
 use super::super::{HttpError, SharedState};
 use super::form_headers::HeaderBytes;
 use crate::id::check_id;
-use ambit_knowledge::{DocumentAccess, DocumentUpdate, FileSpool, NewContent, NewDocument};
+use ambit_knowledge::{DocumentAccess, DocumentUpdate, NewContent, NewDocument, TenantRoom};
 use ambit_runtime::knowledge_client::IGNORED_FIELDS;
 use ambit_runtime::{Error, ErrorCode, Result};
 use axum::extract::multipart::{Field, MultipartError};
 use axum::extract::{DefaultBodyLimit, FromRequest, Multipart, Request};
 use axum::http::StatusCode;
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use form_files::FileLimits;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -217,8 +220,11 @@ impl SentDocuments {
         sizes.sum()
     }
 
-    /// The files of a form may have so many bytes together.
-    async fn of_form(mut form: Multipart, largest: u64, headers: &HeaderBytes) -> Result<Self> {
+    async fn of_form(
+        mut form: Multipart,
+        limits: &FileLimits<'_>,
+        headers: &HeaderBytes,
+    ) -> Result<Self> {
         let (mut sent, mut fields) = (Self::default(), 0);
         while let Some(field) = form.next_field().await.map_err(|error| broken(&error))? {
             headers.end();
@@ -227,23 +233,21 @@ impl SentDocuments {
                 let message = format!("a form has at most {FIELDS} fields");
                 return Err(Error::new(ErrorCode::LimitExceeded, message));
             }
-            sent.take(field, largest).await?;
+            sent.take(field, limits).await?;
             headers.begin();
         }
         Ok(sent)
     }
 
-    async fn take(&mut self, field: Field<'_>, largest: u64) -> Result<()> {
+    async fn take(&mut self, field: Field<'_>, limits: &FileLimits<'_>) -> Result<()> {
         let name = field.name().unwrap_or_default().to_owned();
         if name == "file" {
             if self.contents.len() == FILES {
                 let message = format!("at most {FILES} files can be sent at once");
                 return Err(Error::new(ErrorCode::LimitExceeded, message));
             }
-            let left = largest - self.bytes();
-            let file = file(field, left).await;
-            self.contents
-                .push(file?.ok_or_else(|| files_too_large(largest))?);
+            let file = limits.file(field, self.bytes()).await?;
+            self.contents.push(file);
             return Ok(());
         }
         let bytes = limited(field).await?;
@@ -290,8 +294,8 @@ impl FromRequest<SharedState> for UnreadDocuments {
 }
 
 impl UnreadDocuments {
-    /// What was sent.
-    pub async fn read(self) -> Result<SentDocuments, HttpError> {
+    /// What was sent. The files of a form are read as long as there is room for them.
+    pub async fn read(self, room: &TenantRoom) -> Result<SentDocuments, HttpError> {
         let Self {
             mut request,
             server,
@@ -306,16 +310,21 @@ impl UnreadDocuments {
         // One that says how long it is need not be read to be refused.
         let announced = request.headers().get(CONTENT_LENGTH);
         let announced = announced.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-        if announced.is_some_and(|bytes| bytes > largest.saturating_add(BESIDE_FILES)) {
-            return Err(files_too_large(largest).into());
+        let files = largest.saturating_mul(FILES as u64);
+        let most = files.saturating_add(BESIDE_FILES);
+        if announced.is_some_and(|bytes| bytes > most) {
+            let message = format!(
+                "the form is larger than {FILES} files of {largest} bytes (ambit.search.limits.file): send fewer at once"
+            );
+            return Err(larger_than(most, message).into());
         }
-        let most = usize::try_from(largest.saturating_add(BESIDE_FILES)).unwrap_or(usize::MAX);
-        DefaultBodyLimit::max(most).apply(&mut request);
+        DefaultBodyLimit::max(usize::try_from(most).unwrap_or(usize::MAX)).apply(&mut request);
         let headers = HeaderBytes::default();
         let request = request.map(|body| headers.limited(body));
         let form = Multipart::from_request(request, &server).await;
         let form = form.map_err(|refused| Error::invalid("body", refused.body_text()))?;
-        let reading = SentDocuments::of_form(form, largest, &headers);
+        let limits = FileLimits { largest, room };
+        let reading = SentDocuments::of_form(form, &limits, &headers);
         let read = timeout(server.settings.body_time, reading).await;
         let late = || {
             let mut error = Error::new(ErrorCode::Timeout, "the body took too long to arrive");
@@ -333,30 +342,12 @@ fn no_file_id() -> Error {
     error
 }
 
-fn files_too_large(limit: u64) -> Error {
-    let mut error = too_large(usize::try_from(limit).unwrap_or(usize::MAX));
-    error.message = format!(
-        "the files of a form have more than {limit} bytes together (ambit.search.limits.file): send fewer at once"
-    );
-    error
-}
-
-/// A file, if it has at most so many bytes.
-async fn file(mut field: Field<'_>, largest: u64) -> Result<Option<NewContent>> {
-    let name = field.file_name().unwrap_or("file").to_owned();
-    let media_type = field.content_type().map(str::to_owned);
-    let mut spool = FileSpool::default();
-    while let Some(piece) = field.chunk().await.map_err(|error| broken(&error))? {
-        if spool.bytes() + piece.len() as u64 > largest {
-            return Ok(None);
-        }
-        spool.write(&piece).await?;
+fn larger_than(limit: u64, message: String) -> Error {
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    Error {
+        message,
+        ..too_large(limit)
     }
-    Ok(Some(NewContent::File {
-        name,
-        media_type,
-        content: spool.finish().await?,
-    }))
 }
 
 /// The bytes of a field that is no file, if it has not too many.

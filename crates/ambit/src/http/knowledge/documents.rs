@@ -6,7 +6,7 @@ use super::super::routes::{Routes, routes};
 use super::super::{ErrorBody, HttpError};
 use super::document_body::{DocumentFields, DocumentForm, SentDocuments, UnreadDocuments};
 use super::{KnowledgeCaller, window};
-use ambit_knowledge::{AcceptedDocument, Document, DocumentFilter, DocumentStatus};
+use ambit_knowledge::{AcceptedDocument, Document, DocumentFilter, DocumentStatus, KnowledgeError};
 use ambit_runtime::knowledge_client::DocumentAddition;
 use axum::Json;
 use axum::extract::DefaultBodyLimit;
@@ -112,13 +112,13 @@ impl KnowledgeCaller {
         body: UnreadDocuments,
     ) -> Result<SentDocuments, HttpError> {
         let reach = &self.reach;
-        self.base.check_quota(reach, collection, 1, 0).await?;
-        let sent = body.read().await?;
+        let room = self.base.check_quota(reach, collection, 1, 0).await?;
+        let sent = body.read(&room).await?;
         let count = sent.contents.len() as u64;
-        let room = self
+        let still = self
             .base
             .check_quota(reach, collection, count, sent.bytes());
-        room.await?;
+        still.await?;
         Ok(sent)
     }
 
@@ -188,11 +188,9 @@ async fn add_documents(
 ) -> Result<(StatusCode, Json<AcceptedDocuments>), HttpError> {
     let mut sent = caller.read_documents(&collection.0, body).await?;
     let ignored = std::mem::take(&mut sent.ignored);
-    let mut documents = Vec::new();
-    for new in sent.new_documents()? {
-        let (base, reach) = (&caller.base, &caller.reach);
-        documents.push(base.add_document(reach, &collection.0, new).await?);
-    }
+    let new = sent.new_documents()?;
+    let (base, reach) = (&caller.base, &caller.reach);
+    let documents = base.add_documents(reach, &collection.0, new).await?;
     let answer = AcceptedDocuments { documents, ignored };
     Ok((StatusCode::ACCEPTED, Json(answer)))
 }
@@ -250,8 +248,8 @@ async fn change_document(
     _: NoQuery,
     body: UnreadDocuments,
 ) -> Result<(StatusCode, Json<AcceptedDocuments>), HttpError> {
-    caller.base.check_change(&caller.reach, &id.0).await?;
-    let mut sent = body.read().await?;
+    let room = caller.base.check_change(&caller.reach, &id.0).await?;
+    let mut sent = body.read(&room).await?;
     let ignored = std::mem::take(&mut sent.ignored);
     let update = sent.update()?;
     let (base, reach) = (&caller.base, &caller.reach);
@@ -297,7 +295,8 @@ async fn remove_documents(
     for id in &ids {
         match caller.base.remove_document(&caller.reach, id).await {
             Ok(job) => jobs.push(job),
-            Err(ambit_knowledge::KnowledgeError::NotFound { .. }) => {}
+            // A refusal would say nothing of those that are removed already.
+            Err(KnowledgeError::NotFound { .. } | KnowledgeError::Denied { .. }) => {}
             Err(error) => return Err(error.into()),
         }
     }
