@@ -225,3 +225,40 @@ fn the_list_0_of_docx_is_no_list() {
         ]
     );
 }
+
+/// A document of Word says what its styles are, one of another program need not.
+#[test]
+fn headings_of_docx_are_known_by_the_identifiers_of_styles_that_are_left_out() {
+    let paragraph = |(style, text): (&str, &str)| {
+        format!(
+            r#"<w:p><w:pPr><w:pStyle w:val="{style}"/></w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>"#
+        )
+    };
+    let paragraphs = [
+        ("Title", "Boats"),
+        ("Heading2", "Sails"),
+        ("BodyText", "They are white."),
+        ("Own", "Oars"),
+        ("Heading10", "They are long."),
+    ];
+    let text = paragraphs.map(paragraph).concat();
+    let text = format!("<w:document>{text}</w:document>");
+    let others =
+        r#"<w:styles><w:style w:styleId="Own"><w:basedOn w:val="heading2"/></w:style></w:styles>"#;
+    let parts = [
+        ("word/document.xml", text.as_bytes()),
+        ("word/styles.xml", others.as_bytes()),
+    ];
+    for (parts, below_oars) in [(&parts[..1], 0), (&parts[..], 1)] {
+        let bytes = zip::zip(parts);
+        let source = DocumentBytes {
+            bytes: &bytes,
+            charset: None,
+        };
+        let document = extract(DocumentFormat::by_name("docx").unwrap(), &source).unwrap();
+        assert_eq!(document.title.as_deref(), Some("Boats"));
+        let last = document.sections.last().unwrap();
+        let heading = [["Boats", "Sails"], ["Boats", "Oars"]][below_oars];
+        assert_eq!(last.heading, heading);
+    }
+}

@@ -64,6 +64,7 @@ pub struct KnowledgeItem {
     /// The headings above it.
     pub heading: Vec<String>,
     /// The page on which it begins.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub page: Option<u32>,
     /// Its characters in the document's text.
     pub range: [u64; 2],
@@ -92,5 +93,34 @@ impl KnowledgeQuery {
             limit: 10,
             is_counted: true,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::KnowledgeItem;
+    use serde_json::{Map, json};
+
+    #[test]
+    fn an_item_without_a_page_has_no_such_field() {
+        let mut item = KnowledgeItem {
+            document_id: "d".to_owned(),
+            collection: "c".to_owned(),
+            chunk_id: "k".to_owned(),
+            heading: Vec::new(),
+            page: None,
+            range: [0, 5],
+            score: 1.0,
+            title: "T".to_owned(),
+            content: "Boats".to_owned(),
+            url: String::new(),
+            metadata: Map::new(),
+        };
+        let mut expected = json!({"document_id": "d", "collection": "c", "chunk_id": "k", "heading": [], "range": [0, 5],
+            "score": 1.0, "title": "T", "content": "Boats", "url": "", "metadata": {}});
+        assert_eq!(json!(item), expected);
+        item.page = Some(2);
+        expected["page"] = 2.into();
+        assert_eq!(json!(item), expected);
     }
 }

@@ -99,6 +99,9 @@ pub(crate) struct FileStamp {
 pub(crate) struct PendingContent {
     pub job_id: String,
     pub name: String,
+    /// What its owner calls it meanwhile: its format is seen by the name of its file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given_name: Option<String>,
     pub media_type: Option<String>,
     pub hash: String,
     pub bytes: u64,

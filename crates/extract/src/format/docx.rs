@@ -31,13 +31,15 @@ pub(super) fn read(source: &DocumentBytes<'_>) -> Result<ExtractedDocument, Extr
     builder.finish()
 }
 
-/// The name of a style, whatever its identifier, is English in every language of Word.
+/// The level of a heading, by the name of its style. That is English in every language of Word, whatever the identifier; where no
+/// style says its name, the identifier does: `Heading1`.
 fn level_of(name: &str) -> Option<u8> {
     let name = name.to_ascii_lowercase();
     if name == "title" {
         return Some(1);
     }
-    name.strip_prefix("heading ")?
+    name.strip_prefix("heading")?
+        .trim_start()
         .parse()
         .ok()
         .filter(|level| (1..=9).contains(level))
@@ -146,16 +148,18 @@ impl DocxReader {
 
     /// A style is what it says itself, else what the one says that it is based on.
     fn apply_style(&mut self, id: &str) {
-        let mut style = self.styles.get(id);
+        let mut id = id;
         // Styles can be based on one another in a circle.
         for _ in 0..STYLE_DEPTH {
-            let Some(found) = style else { return };
+            let Some(found) = self.styles.get(id) else {
+                // Word knows the styles that it has itself, and other programs leave them out.
+                self.level = self.level.or_else(|| level_of(id));
+                return;
+            };
             self.level = self.level.or(found.level);
             self.is_item = self.is_item.or(found.is_item);
-            style = found
-                .parent
-                .as_ref()
-                .and_then(|parent| self.styles.get(parent));
+            let Some(parent) = &found.parent else { return };
+            id = parent;
         }
     }
 

@@ -169,6 +169,10 @@ impl WorkPlace<'_> {
         let record = &mut prepared.document.value;
         (record.given, record.stamp) = (now.value.given, now.value.stamp);
         record.document.access = now.value.document.access;
+        let given_name = now.value.pending.and_then(|pending| pending.given_name);
+        if let Some(name) = given_name {
+            record.document.name = name;
+        }
         record.document.metadata.clone_from(&prepared.own_metadata);
         record.document.metadata.extend(record.given.clone());
         Ok(true)
@@ -200,8 +204,8 @@ impl WorkPlace<'_> {
         shown.title = extracted
             .title
             .clone()
-            .unwrap_or_else(|| begun.pending.name.clone());
-        shown.name.clone_from(&begun.pending.name);
+            .unwrap_or_else(|| begun.pending.shown_name().clone());
+        shown.name.clone_from(begun.pending.shown_name());
         shown.media_type.clone_from(&begun.pending.media_type);
         shown.url.clone_from(&begun.pending.url);
         shown.format = file.format.map(str::to_owned);
@@ -306,6 +310,13 @@ impl WorkPlace<'_> {
             Ok(_) | Err(Error::Conflict { .. }) => Ok(()),
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+impl PendingContent {
+    /// What the document is called behind its job.
+    fn shown_name(&self) -> &String {
+        self.given_name.as_ref().unwrap_or(&self.name)
     }
 }
 

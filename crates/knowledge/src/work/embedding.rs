@@ -14,9 +14,12 @@ use crate::sums::{Sum, add_to_sums};
 use ambit_search::chunker::Chunk;
 use ambit_search::vectors::ChunkVector;
 use ambit_storage::batch::Batch;
+use futures::future::join_all;
 
 /// So many tokens go into a batch at most.
 const TOKENS: u64 = 32_000;
+/// So many batches are asked for at once, each of another document: of one document no more than one batch is lost with its node.
+const AT_ONCE: usize = 2;
 
 /// A document whose vectors are made.
 pub(super) struct VectorlessDocument {
@@ -32,22 +35,62 @@ pub(super) struct EmbeddingBatch {
     pub texts: Vec<String>,
 }
 
+/// A document with the next texts of it that have no vectors.
+struct DocumentBatch {
+    found: VectorlessDocument,
+    batch: EmbeddingBatch,
+}
+
+impl DocumentBatch {
+    /// Whether one of these documents has a text of it.
+    fn shares_texts(&self, others: &[Self]) -> bool {
+        let mut others = others.iter().flat_map(|other| &other.batch.chunks);
+        let own = &self.batch.chunks;
+        others.any(|other| own.iter().any(|chunk| chunk.hash == other.hash))
+    }
+}
+
 impl WorkPlace<'_> {
     /// Makes vectors that are due. False where there are none.
     pub(super) async fn embed_some(&self) -> Result<bool> {
         let now = self.base.now();
         let is_due = |task: &VectorTask| task.not_before <= now;
         let due = self.base.waiting(self.place(), VECTORS, is_due).await?;
-        let Some(task) = due.into_iter().next() else {
+        if due.is_empty() {
             return Ok(false);
-        };
+        }
         let gets_vectors = self.index_record.embedding.is_some();
         if gets_vectors && self.base.settings().embedder.is_none() {
             return Ok(false);
         }
+        // The first vectors say of which model all others have to be.
+        let at_once = match &self.index_record.model {
+            Some(_) => AT_ONCE,
+            None => 1,
+        };
+        let (mut batches, mut done) = (Vec::<DocumentBatch>::new(), Ok(()));
+        for task in due.into_iter().take(at_once) {
+            match self.prepared_batch(task, gets_vectors).await {
+                Ok(Some(next)) if !next.shares_texts(&batches) => batches.push(next),
+                // A text that two documents have is known when it is the second one's turn.
+                Ok(_) => {}
+                // It is no reason not to ask for the other one.
+                Err(error) => done = done.and(Err(error)),
+            }
+        }
+        let embedded = self.embed_batches(batches).await;
+        done.and(embedded).map(|()| true)
+    }
+
+    /// The next texts of a document that waits for vectors. Nothing where it waits no more.
+    async fn prepared_batch(
+        &self,
+        task: WaitingItem<VectorTask>,
+        gets_vectors: bool,
+    ) -> Result<Option<DocumentBatch>> {
         let key = task.record.key.clone();
         match self.vectorless(task).await? {
-            Some(found) if gets_vectors => self.embed_batch_of(found).await?,
+            Some(found) if gets_vectors => return self.next_batch(found).await,
             // It was to get vectors in an index that is searched no more.
             Some(found) => self.end_embedding(found, None).await?,
             None => {
@@ -55,33 +98,54 @@ impl WorkPlace<'_> {
                 self.base.driver().commit(batch).await?;
             }
         }
-        Ok(true)
+        Ok(None)
     }
 
-    /// Makes the vectors of the next chunks of a document; behind the last ones it is ready.
-    async fn embed_batch_of(&self, found: VectorlessDocument) -> Result<()> {
+    /// The next texts of a document that are to be embedded. Nothing where vectors are known, which it gets at once, or where it has
+    /// all, so that it is ready.
+    async fn next_batch(&self, found: VectorlessDocument) -> Result<Option<DocumentBatch>> {
         let refused = &found.task.value.refused;
         let batch = self.next_texts(&found.content, refused).await?;
         if batch.chunks.is_empty() {
-            return self.end_embedding(found, None).await;
+            self.end_embedding(found, None).await?;
+            return Ok(None);
         }
         let known = self.known_vectors(self.index_record, &batch.chunks).await?;
         if !known.vectors.is_empty() {
-            return self.store_vectors(found, &batch.chunks, known).await;
+            self.store_vectors(found, &batch.chunks, known).await?;
+            return Ok(None);
         }
-        match self.embedded(batch.texts).await {
-            Ok(embedded) => {
-                let new = NewVectors::of(embedded, &batch.chunks);
-                self.store_vectors(found, &batch.chunks, new).await
-            }
-            Err(EmbeddingFailure::Permanent(reason)) => {
-                self.end_embedding(found, Some(reason)).await
-            }
-            Err(EmbeddingFailure::Unavailable(reason) | EmbeddingFailure::Refused(reason)) => {
-                self.postpone(found, &reason).await?;
-                self.postpone_others().await
-            }
+        Ok(Some(DocumentBatch { found, batch }))
+    }
+
+    /// Makes the vectors of all these texts at once, and stores them one document after the other.
+    async fn embed_batches(&self, mut batches: Vec<DocumentBatch>) -> Result<()> {
+        let texts = batches.iter_mut();
+        let texts = texts.map(|it| std::mem::take(&mut it.batch.texts));
+        let asked: Vec<_> = texts.map(|texts| self.embedded(texts)).collect();
+        let answers = join_all(asked).await;
+        let (mut is_down, mut done) = (false, Ok(()));
+        for (DocumentBatch { found, batch }, answer) in batches.into_iter().zip(answers) {
+            let stored = match answer {
+                Ok(embedded) => {
+                    let new = NewVectors::of(embedded, &batch.chunks);
+                    self.store_vectors(found, &batch.chunks, new).await
+                }
+                Err(EmbeddingFailure::Permanent(reason)) => {
+                    self.end_embedding(found, Some(reason)).await
+                }
+                Err(EmbeddingFailure::Unavailable(reason) | EmbeddingFailure::Refused(reason)) => {
+                    is_down = true;
+                    self.postpone(found, &reason).await
+                }
+            };
+            // What was answered for the other one is paid for.
+            done = done.and(stored);
         }
+        if is_down {
+            done = done.and(self.postpone_others().await);
+        }
+        done
     }
 
     async fn vectorless(

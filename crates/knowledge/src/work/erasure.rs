@@ -5,10 +5,13 @@ use crate::base::{KnowledgeBase, retried};
 use crate::error::Result;
 use crate::index_record::IndexRecord;
 use crate::job::{Job, JobKind, JobStatus};
-use crate::names::{CollectionPlace, DocumentKey, ERASURES, feedback_prefix, ratings_prefix};
+use crate::names::{
+    CollectionPlace, DocumentKey, ERASURES, feedback_prefix, ratings_prefix, source_prefix,
+    text_prefix,
+};
 use crate::rating::RatingsRecord;
 use crate::records::{
-    ChunkRecord, DocumentRecord, ErasureRecord, GoneChunks, RemovalRecord, TextRecord, WorkRecord,
+    ChunkRecord, DocumentRecord, ErasureRecord, GoneChunks, RemovalRecord, WorkRecord,
 };
 use crate::stored::{self, StoredRecord, checked, delete};
 use ambit_search::index::ChunkErasure;
@@ -61,8 +64,7 @@ impl WorkPlace<'_> {
                 let (space, said) = (place.values(), Pattern::parse(&said));
                 self.base.erase_values(&space, said, self.lease).await?;
             }
-            let batch = self.last_step(&task.id, &stored)?;
-            self.base.driver().commit(batch).await?;
+            self.end_erasure(&task.id, &stored).await?;
         }
         Ok(())
     }
@@ -171,34 +173,45 @@ impl WorkPlace<'_> {
     }
 
     /// Texts and uploads go, and with them the task.
-    fn last_step(&self, id: &str, task: &StoredRecord<ErasureRecord>) -> Result<Batch> {
-        let place = self.place();
-        let record = &task.value;
-        let mut writes = Vec::new();
-        writes.extend(blocks(record.text.iter(), |id, block| {
-            place.text(id, block)
-        }));
-        writes.extend(blocks(record.sources.iter(), |id, block| {
-            place.source(id, block)
-        }));
-        if let Some(document) = &record.document {
-            let space = place.values();
-            let pattern = Pattern::parse(&format!("{}*", ratings_prefix(&document.key)));
-            writes.push(BatchWrite::Wipe { space, pattern });
-            writes.push(self.base.removal_done(place, &document.job_id)?);
+    async fn end_erasure(&self, id: &str, task: &StoredRecord<ErasureRecord>) -> Result<()> {
+        let (place, driver) = (self.place(), self.base.driver());
+        let checks = || [task.check(), self.lease.check()];
+        let mut last = checked(checks(), self.last_wipes(&task.value));
+        if let Some(document) = &task.value.document {
+            // The removal is done once the store has answered that nothing is left.
+            driver.commit(last).await?;
+            let done = self.base.removal_done(place, &document.job_id)?;
+            last = checked(checks(), [done]);
         }
-        writes.push(delete(place.erasure(id)));
-        Ok(checked([task.check(), self.lease.check()], writes))
+        last.writes.push(delete(place.erasure(id)));
+        driver.commit(last).await?;
+        Ok(())
     }
-}
 
-fn blocks<'a>(
-    texts: impl Iterator<Item = &'a TextRecord>,
-    key: impl Fn(&str, u32) -> ValueKey,
-) -> Vec<BatchWrite> {
-    let keys = texts.flat_map(|text| (0..text.blocks).map(move |block| (text, block)));
-    keys.map(|(text, block)| delete(key(&text.id, block)))
-        .collect()
+    /// The last that is erased of what was removed or replaced is wiped, which stores know for a removal: of it and of what was
+    /// deleted before no byte is left. The upload of a document that stays is no such thing, or each that is added would cost a
+    /// removal.
+    fn last_wipes(&self, task: &ErasureRecord) -> Vec<BatchWrite> {
+        let place = self.place();
+        let wipe = |prefix: String| BatchWrite::Wipe {
+            space: place.values(),
+            pattern: Pattern::starting_with(prefix),
+        };
+        let texts = task.text.iter().map(|text| wipe(text_prefix(&text.id)));
+        let mut writes: Vec<BatchWrite> = texts.collect();
+        for source in &task.sources {
+            match task.gone {
+                None => writes.push(wipe(source_prefix(&source.id))),
+                Some(_) => {
+                    let blocks = 0..source.blocks;
+                    writes.extend(blocks.map(|block| delete(place.source(&source.id, block))));
+                }
+            }
+        }
+        let document = task.document.iter();
+        writes.extend(document.map(|document| wipe(ratings_prefix(&document.key))));
+        writes
+    }
 }
 
 impl KnowledgeBase {

@@ -8,7 +8,11 @@ use ambit_knowledge::{
 };
 use futures::future::BoxFuture;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::sync::Barrier;
+use tokio::time::timeout;
 
 pub async fn texts_and_queries_are_embedded_behind_their_prefixes(world: World) {
     let (base, embedder) = with_embedder(&world).await;
@@ -96,4 +100,59 @@ pub async fn a_batch_has_at_most_thirty_two_thousand_tokens(world: World) {
         let sum: u64 = batch.iter().map(|text| tokens[text]).sum();
         assert!(sum <= MOST, "{sum} tokens");
     }
+}
+
+/// Answers a request, where that is wanted, once another one is there too.
+struct PairingEmbedder {
+    is_pairing: AtomicBool,
+    pair: Barrier,
+    asked: RecordingEmbedder,
+}
+
+impl Embedder for PairingEmbedder {
+    fn embed<'a>(
+        &'a self,
+        request: &'a EmbeddingRequest,
+    ) -> BoxFuture<'a, Result<Embeddings, EmbeddingFailure>> {
+        Box::pin(async move {
+            if self.is_pairing.load(Ordering::SeqCst) {
+                self.pair.wait().await;
+            }
+            self.asked.embed(request).await
+        })
+    }
+}
+
+pub async fn g206_two_documents_are_embedded_at_once_and_what_both_say_once(world: World) {
+    let embedder = Arc::new(PairingEmbedder {
+        is_pairing: AtomicBool::new(false),
+        pair: Barrier::new(2),
+        asked: RecordingEmbedder::default(),
+    });
+    let base = KnowledgeBase::open(KnowledgeSettings {
+        embedder: Some(embedder.clone()),
+        ..settings(world.driver.clone())
+    });
+    let created = base.create_collection(&world.ann, embedded("c")).await;
+    created.unwrap();
+    let first = ["The heron stands."];
+    let others = ["The stork flies.", "The kettle boils."];
+    let equal = ["The crane dances.", "The crane dances."];
+    for (texts, is_pairing) in [
+        (&first[..], false),
+        (&others[..], true),
+        (&equal[..], false),
+    ] {
+        embedder.is_pairing.store(is_pairing, Ordering::SeqCst);
+        for text in texts {
+            let new = NewDocument::text("d.md", *text);
+            base.add_document(&world.ann, "c", new).await.unwrap();
+        }
+        let worked = timeout(Duration::from_secs(60), base.work()).await;
+        worked.unwrap().unwrap();
+    }
+    let mut asked = embedder.asked.0.lock().unwrap().concat();
+    asked.sort_unstable();
+    let expected = [equal[0], first[0], others[1], others[0]];
+    assert_eq!(asked, expected);
 }

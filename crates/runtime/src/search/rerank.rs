@@ -18,6 +18,17 @@ impl Searcher {
     pub async fn rerank(
         &self,
         query: &str,
+        items: Vec<SearchItem>,
+        top_n: usize,
+    ) -> Vec<SearchItem> {
+        self.rerank_within(PATIENCE, query, items, top_n).await
+    }
+
+    /// The same for a search that has no more time than this.
+    pub(super) async fn rerank_within(
+        &self,
+        left: Duration,
+        query: &str,
         mut items: Vec<SearchItem>,
         top_n: usize,
     ) -> Vec<SearchItem> {
@@ -28,7 +39,9 @@ impl Searcher {
             for (number, item) in (1..).zip(&mut items) {
                 item.citation_id = u32::to_string(&number);
             }
-            match self.new_order(by, query, &items, top_n).await {
+            let order = self.new_order(by, query, &items, top_n);
+            let order = timeout(left.min(PATIENCE), order).await;
+            match order.unwrap_or_else(|_| Err("timed out".to_owned())) {
                 Ok(order) => items = answers::reorder(items, &order, top_n),
                 Err(why) => node.warn(&format!("uses.rerank \"{by}\": {why}")),
             }
@@ -54,10 +67,8 @@ impl Searcher {
         let shown: Vec<Value> = items.iter().map(shown).collect();
         let request = json!({"action": "rerank", "query": query, "items": shown, "top_n": top_n});
         let wanted = UsesRequest::of("rerank", request);
-        let answer = timeout(PATIENCE, self.asker.ask(&target, wanted)).await;
-        let answer = answer
-            .map_err(|_| "timed out".to_owned())?
-            .map_err(|failure| failure.to_string())?;
+        let answer = self.asker.ask(&target, wanted).await;
+        let answer = answer.map_err(|failure| failure.to_string())?;
         answers::order(&answer).map_err(|error| error.to_string())
     }
 }

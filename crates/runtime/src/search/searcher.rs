@@ -5,7 +5,7 @@ use crate::access::Authorized;
 use crate::app::{App, SearchSettings};
 use crate::error::Error;
 use crate::model::TableModels;
-use crate::trace::{NodeOptions, SearchFacts, StepFacts, TraceNode, TraceStatus};
+use crate::trace::{NodeOptions, SearchFacts, StepFacts, TraceNode};
 use crate::uses::UsesAsker;
 use ambit_storage::clock::to_millis;
 use serde_json::{Value, json};
@@ -66,6 +66,13 @@ impl Searcher {
             Err(_) => result.fail(format!("timed out after {} s", time.as_secs_f64())),
         }
         self.mark(&mut result);
+        if let Some(rerank) = request.rerank {
+            let items = std::mem::take(&mut result.items);
+            let top_n = rerank.top_n.unwrap_or(self.settings.rerank.top_n);
+            let left = time.saturating_sub(started.elapsed());
+            let ranked = self.rerank_within(left, &request.query, items, top_n);
+            result.set_items(ranked.await);
+        }
         result.duration_ms = to_millis(started.elapsed()).unsigned_abs();
         step.end(&result);
         result
@@ -100,18 +107,10 @@ impl Searcher {
         result: &mut SearchResult,
     ) -> Result<(), String> {
         match &request.target {
-            SearchTarget::Web(target) => self.search_web(request, target, result).await?,
-            SearchTarget::Kb(target) => self.search_kb(request, target, result).await?,
-            SearchTarget::Db(target) => self.search_db(request, target, result).await?,
+            SearchTarget::Web(target) => self.search_web(request, target, result).await,
+            SearchTarget::Kb(target) => self.search_kb(request, target, result).await,
+            SearchTarget::Db(target) => self.search_db(request, target, result).await,
         }
-        let Some(rerank) = request.rerank else {
-            return Ok(());
-        };
-        self.mark(result);
-        let items = std::mem::take(&mut result.items);
-        let top_n = rerank.top_n.unwrap_or(self.settings.rerank.top_n);
-        result.set_items(self.rerank(&request.query, items, top_n).await);
-        Ok(())
     }
 
     /// A failure as whoever has searched is told it. What has caused it is for the log.
@@ -209,7 +208,8 @@ impl SearchNode {
 
 impl Drop for SearchNode {
     fn drop(&mut self) {
-        // One that has ended stays as it is.
-        self.0.close(TraceStatus::Cancelled);
+        if self.0.is_running() {
+            self.0.cancel();
+        }
     }
 }

@@ -1,6 +1,9 @@
 //! Searches of hooks: what they give, whose references they are, and who is asked.
 
-use crate::place::{Place, agent, ask, borrowed, end, named, place, place_with, request, tree};
+use crate::place::{
+    Place, agent, ask, borrowed, end, named, place, place_of_tools, place_with, request, tree,
+};
+use crate::toolbox::{Tools, outcome};
 use ambit_runtime::{Authorized, Frame, ModelSecret};
 use serde_json::{Value, json};
 
@@ -191,6 +194,30 @@ async fn a_search_that_takes_too_long_is_ended() {
     let place = place_of(&settings, "ctx.search.Web('slow')", &[]).await;
     let (result, _) = asked(&place).await;
     assert_eq!(result["error"], "timed out after 0.05 s");
+}
+
+#[tokio::test]
+async fn a_rerank_that_takes_too_long_leaves_what_was_found_in_its_order() {
+    let tools = Tools::new(&["rerank"], |_, _| {
+        Box::pin(async move {
+            std::future::pending::<()>().await;
+            Ok(outcome(Value::Null))
+        })
+    });
+    let search = json!({"web": web(), "options": {"timeout": "1s"}});
+    let settings = json!({"search": search, "uses": {"rerank": "mcp:s.rerank"}});
+    let hooks = "export function Create(ctx) {
+            const found = ctx.search.Web('pages', { rerank: { top_n: 1 } });
+            return { search: false, metadata: { found } };
+        }
+        export function Next(ctx) { return { data: ctx.metadata.found }; }";
+    let place = place_of_tools(&borrowed(&agent(&settings, hooks)), tools.clone()).await;
+    let (result, frames) = asked(&place).await;
+    assert_eq!(tools.names(), ["rerank"]);
+    assert_eq!(result["error"], Value::Null);
+    let titles = (&result["items"][0]["title"], &result["items"][1]["title"]);
+    assert_eq!(titles, (&json!("one"), &json!("two")), "{result}");
+    assert_eq!(announced(&frames), [["1", "2"]]);
 }
 
 #[tokio::test]

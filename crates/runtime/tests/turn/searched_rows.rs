@@ -158,6 +158,29 @@ async fn encrypted_columns_and_those_of_ambit_are_in_no_result() {
 }
 
 #[tokio::test]
+async fn a_column_that_is_not_there_fails_the_search_in_select_as_in_wheres() {
+    let package = json!({"db": {"models": ["note"]}});
+    for (options, place_in_query) in [
+        ("{ select: ['frobnicate'] }", "select[0]"),
+        ("{ select: ['title', 'frobnicate'] }", "select[1]"),
+        (
+            "{ wheres: [{ column: 'frobnicate', value: 1 }] }",
+            "wheres[0]",
+        ),
+    ] {
+        let expression = format!("ctx.search.DB('boats', {options})");
+        let place = place_of_notes(&package, &expression, &[]).await;
+        let notes = json!([{"title": "boats"}]);
+        let result = end(&ask(&place, with_note("ann", &notes)).await)["next"].clone();
+        let expected = format!("models.note: unknown column \"frobnicate\" in {place_in_query}");
+        assert_eq!(
+            (&result["error"], &result["items"]),
+            (&json!(expected), &json!([]))
+        );
+    }
+}
+
+#[tokio::test]
 async fn many_long_rows_are_cut_and_end_no_turn() {
     let package = json!({"db": {"models": ["note"]}});
     let expression = "(() => {

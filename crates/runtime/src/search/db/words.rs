@@ -90,7 +90,8 @@ impl Searcher {
         let columns = searched_columns(model, &call.target.select);
         check_select(model, &call.target.select)?;
         // What is asked of rows is checked in any case.
-        QueryParam::parse_wheres(&self.models, model, &json!({"wheres": call.target.wheres}))?;
+        let asked = json!({"select": call.target.select, "wheres": call.target.wheres});
+        QueryParam::parse(&self.models, model, &asked)?;
         if columns.is_empty() || words.is_empty() {
             return Ok(Vec::new());
         }

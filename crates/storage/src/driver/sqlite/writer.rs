@@ -385,11 +385,13 @@ fn drops(job: &WriterJob) -> bool {
     matches!(&job.work, WriterTask::Commit(batch) if batch.writes.iter().any(is_drop))
 }
 
+/// A value that is deleted alone is no removal: turns delete what they have noted, and each would have the file rewritten.
 fn removes(write: &BatchWrite) -> bool {
     matches!(
         write,
         BatchWrite::Remove { .. }
             | BatchWrite::Clear { .. }
+            | BatchWrite::Wipe { .. }
             | BatchWrite::Redact { .. }
             | BatchWrite::Untrack { .. }
     )
