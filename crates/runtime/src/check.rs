@@ -3,11 +3,11 @@
 use crate::app::{App, AppAgent, FileProblem, McpMapping, McpServerFile, ROLE, Severity};
 use crate::ctx::surface;
 use crate::error::{Error, ErrorCode, Result};
-use crate::hook::{AgentHooks, EVENTS, HOOKS};
+use crate::hook::{EVENTS, HOOKS};
 use crate::model::ColumnCipher;
 use crate::process::store::OpenStores;
 use crate::process::{self, ProcessRegistry};
-use ambit_script::{Engine, EngineSettings, LoadError, Program, ProgramSource, SourceFolder};
+use ambit_script::{Engine, EngineSettings, LoadError, Program, SourceFolder};
 use ambit_storage::driver::DriverOptions;
 use ambit_storage::{Stores, suggestion};
 use std::collections::BTreeMap;
@@ -27,13 +27,14 @@ pub fn check(root: &Path, environment: &BTreeMap<String, String>) -> Result<Vec<
         Ok(app) => Arc::new(app),
         Err(problems) => return Ok(problems),
     };
+    let programs = AppPrograms::load(&app, engine, &folder(&app)?);
     let mut problems = app.problems.clone();
-    problems.extend(scripts(&app, engine));
+    problems.extend(programs.problems());
     problems.extend(servers(&app, engine));
-    problems.extend(hooks(&app, engine));
-    problems.extend(listeners(&app, engine));
+    problems.extend(hooks(&app, &programs));
+    problems.extend(listeners(&app, &programs));
     problems.extend(unasked_models(&app));
-    problems.extend(models_without_connector(&app, engine));
+    problems.extend(models_without_connector(&app, &programs));
     problems.extend(models_without_key(&app, environment));
     problems.sort_by(|one, other| one.file.cmp(&other.file));
     problems.dedup();
@@ -52,30 +53,44 @@ pub(crate) fn engine() -> Result<Engine> {
 
 /// The processes of an app, to look up their names: nothing is opened.
 pub(crate) fn catalogue(app: &Arc<App>, engine: &Engine) -> Result<ProcessRegistry> {
-    let folder = SourceFolder::new(&app.root).map_err(|error| {
-        let message = format!("the app's folder cannot be read: {error}");
-        Error::new(ErrorCode::ConfigError, message)
-    })?;
     let stores = Arc::new(Stores::builder(DriverOptions::default()).build()?);
     let stores = Arc::new(OpenStores::new(stores));
-    Ok(ProcessRegistry::load(app, engine, &folder, stores))
+    Ok(ProcessRegistry::load(app, engine, &folder(app)?, stores))
 }
 
-/// What is wrong with the scripts of an app. Loading them also means that they need not be compiled again.
-pub fn scripts(app: &App, engine: &Engine) -> Vec<FileProblem> {
-    let folder = match SourceFolder::new(&app.root) {
-        Ok(folder) => folder,
-        Err(error) => {
-            let message = format!("the app's folder cannot be read: {error}");
-            return vec![FileProblem::new(Severity::Error, "app.yao", message)];
-        }
-    };
-    let entries = app.entries().into_iter();
-    let broken = entries.filter_map(|source| {
-        let error = engine.load(&folder, &source).err()?;
-        Some(script(&source.file, &error))
-    });
-    broken.collect()
+fn folder(app: &App) -> Result<SourceFolder> {
+    SourceFolder::new(&app.root).map_err(|error| {
+        let message = format!("the app's folder cannot be read: {error}");
+        Error::new(ErrorCode::ConfigError, message)
+    })
+}
+
+/// The files of an app's scripts, and their programs or why they cannot be used.
+pub struct AppPrograms(Vec<(String, Result<Arc<Program>, LoadError>)>);
+
+impl AppPrograms {
+    /// Loads all of them, which also means that they need not be compiled again.
+    pub fn load(app: &App, engine: &Engine, folder: &SourceFolder) -> Self {
+        let entries = app.entries().into_iter();
+        let loaded = entries.map(|source| {
+            let program = engine.load(folder, &source);
+            (source.file, program)
+        });
+        Self(loaded.collect())
+    }
+
+    /// What is wrong with those that cannot be used.
+    pub fn problems(&self) -> impl Iterator<Item = FileProblem> {
+        let programs = self.0.iter();
+        programs.filter_map(|(file, program)| Some(script(file, program.as_ref().err()?)))
+    }
+
+    /// A file that an agent may have, and its program. `None` also where it cannot be used, which is told as of any script.
+    fn of(&self, file: Option<&String>) -> Option<(&str, &Program)> {
+        let file = file?;
+        let (file, program) = self.0.iter().find(|(it, _)| it == file)?;
+        Some((file.as_str(), program.as_deref().ok()?))
+    }
 }
 
 /// Processes that tool servers name and that are not there.
@@ -115,24 +130,13 @@ fn named(server: &McpServerFile) -> impl Iterator<Item = (&'static str, &str, &s
 }
 
 /// Scripts of agents that have no hook, and hooks whose names are misspelt: nothing would ever call them.
-pub fn hooks(app: &App, engine: &Engine) -> Vec<FileProblem> {
-    let Ok(folder) = SourceFolder::new(&app.root) else {
-        return Vec::new();
-    };
+pub fn hooks(app: &App, programs: &AppPrograms) -> Vec<FileProblem> {
     let mut problems = Vec::new();
     for agent in app.agents.values().flatten() {
-        let Some(file) = &agent.hooks else {
+        let Some((file, program)) = programs.of(agent.hooks.as_ref()) else {
             continue;
         };
-        let source = ProgramSource {
-            file: file.clone(),
-            folder: agent.folder.clone(),
-        };
-        // What is wrong with one that does not compile is told as of any script.
-        let Ok(program) = engine.load(&folder, &source) else {
-            continue;
-        };
-        problems.extend(older_hooks(file, &program));
+        problems.extend(older_hooks(file, program));
         let missing: Vec<&str> = HOOKS
             .into_iter()
             .filter(|hook| !program.has(hook))
@@ -164,21 +168,10 @@ fn older_hooks(file: &str, program: &Program) -> Option<FileProblem> {
 }
 
 /// What listeners of agents export that is no event: nothing would ever call it.
-fn listeners(app: &App, engine: &Engine) -> Vec<FileProblem> {
-    let Ok(folder) = SourceFolder::new(&app.root) else {
-        return Vec::new();
-    };
+fn listeners(app: &App, programs: &AppPrograms) -> Vec<FileProblem> {
     let mut problems = Vec::new();
     for agent in app.agents.values().flatten() {
-        let Some(file) = &agent.listeners else {
-            continue;
-        };
-        let source = ProgramSource {
-            file: file.clone(),
-            folder: agent.folder.clone(),
-        };
-        // What is wrong with one that does not compile is told as of any script.
-        let Ok(program) = engine.load(&folder, &source) else {
+        let Some((file, program)) = programs.of(agent.listeners.as_ref()) else {
             continue;
         };
         let events = || EVENTS.iter().map(|row| row.name);
@@ -209,13 +202,10 @@ fn unasked_models(app: &App) -> impl Iterator<Item = FileProblem> {
 }
 
 /// Agents whose model is that of a role which no connector has. Clients or `Create` may choose another where they can.
-fn models_without_connector(app: &App, engine: &Engine) -> Vec<FileProblem> {
-    let Ok(folder) = SourceFolder::new(&app.root) else {
-        return Vec::new();
-    };
+fn models_without_connector(app: &App, programs: &AppPrograms) -> Vec<FileProblem> {
     let has_no_create = |agent: &AppAgent| {
-        let hooks = AgentHooks::load(engine, &folder, app, agent);
-        hooks.is_ok_and(|hooks| !hooks.has("Create"))
+        let hooks = programs.of(agent.hooks.as_ref());
+        agent.hooks.is_none() || hooks.is_some_and(|(_, program)| !program.has("Create"))
     };
     let agents = app.agents.values().flatten();
     let told = agents.filter_map(|agent| {

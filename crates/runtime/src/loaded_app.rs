@@ -3,7 +3,7 @@
 use crate::app::file_versions::FileVersions;
 use crate::app::{App, AppAgent, FileProblem, Severity};
 use crate::chats::conversations::ConversationsAgent;
-use crate::check;
+use crate::check::{self, AppPrograms};
 use crate::error::{Disclosure, Error, ErrorCode, Result};
 use crate::feed::EventFeed;
 use crate::hook::{AgentHooks, AgentScriptLoader, EventListeners, SessionScript, listen_for_feed};
@@ -132,8 +132,9 @@ impl LoadedApp {
 
         let mcp = Arc::new(making.pool.servers(&app));
         let mut problems = app.problems.clone();
-        problems.extend(check::scripts(&app, &making.engine));
-        problems.extend(check::hooks(&app, &making.engine));
+        let programs = AppPrograms::load(&app, &making.engine, &folder);
+        problems.extend(programs.problems());
+        problems.extend(check::hooks(&app, &programs));
         let opened = making.opened.clone();
         let processes = ProcessRegistry::load(&app, &making.engine, &folder, opened);
         Ok(Self {
@@ -193,7 +194,7 @@ impl LoadedApp {
         Ok((agent, hooks))
     }
 
-    /// The agents that are refused for now, because their hooks were ended for their limits.
+    /// The agents that are refused to somebody for now, because their hooks were ended for their limits.
     pub fn refused_agents(&self) -> impl Iterator<Item = &str> {
         let agents = self.agents.iter();
         agents.filter_map(|(id, agent)| {

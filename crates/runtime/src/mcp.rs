@@ -129,6 +129,11 @@ impl McpServers {
         let Value::Object(arguments) = arguments else {
             return Ok(refused("the arguments must be an object"));
         };
+        // Told before the call, which may fail.
+        if let Some(why) = unchecked {
+            let message = format!("the arguments of {tool} are not checked: {why}");
+            caller.node.warn(message);
+        }
         let tool = tool.to_owned();
         let progress = caller.progress.clone();
         let request = McpRequest::Call {
@@ -139,7 +144,7 @@ impl McpServers {
         };
         let answer = found.ask_within(limit, request, caller).await?;
         let result = tool_result::shaped(answer);
-        let warnings = warnings(about, unchecked, &result);
+        let warnings = warning(about, &result).into_iter().collect();
         Ok(McpCallResult { result, warnings })
     }
 
@@ -184,7 +189,7 @@ fn fits(schema: &Value, value: &Value) -> Result<Option<String>, String> {
     match schema::check(schema, value) {
         Err(SchemaError::Value(why)) => Err(why),
         Err(SchemaError::Schema(why)) => {
-            // The log has it too: of a call that fails nothing else is told.
+            // The log has it too: not every call is traced.
             tracing::warn!("a value is not checked against the schema of its tool: {why}");
             Ok(Some(why))
         }
@@ -192,18 +197,16 @@ fn fits(schema: &Value, value: &Value) -> Result<Option<String>, String> {
     }
 }
 
-/// What is odd about a call: its arguments or its result were not checked, or the result is not as its tool says results are.
-fn warnings(about: &McpTool, unchecked: Option<String>, result: &Value) -> Vec<String> {
+/// What is odd about a result: it was not checked, or is not as its tool says results are.
+fn warning(about: &McpTool, result: &Value) -> Option<String> {
     let name = &about.name;
     let schema = about.output_schema.as_ref();
     let schema = schema.filter(|_| result["isError"] != true);
     let value = result.get("structuredContent").unwrap_or(&result["data"]);
-    let told = match schema.map_or(Ok(None), |schema| fits(schema, value)) {
+    match schema.map_or(Ok(None), |schema| fits(schema, value)) {
         Err(why) => Some(format!(
             "the result of {name} does not fit its outputSchema: {why}"
         )),
         Ok(why) => why.map(|why| format!("the result of {name} is not checked: {why}")),
-    };
-    let unchecked = unchecked.map(|why| format!("the arguments of {name} are not checked: {why}"));
-    unchecked.into_iter().chain(told).collect()
+    }
 }

@@ -14,7 +14,7 @@ pub use server_selection::ServerSelection;
 
 use crate::access::Authorized;
 use crate::error::{Error, ErrorCode, Result, ServerFailure};
-use crate::net::OutgoingTrace;
+use crate::trace::TraceNode;
 use async_trait::async_trait;
 use futures::future::{BoxFuture, join_all};
 use serde_json::Value;
@@ -62,8 +62,8 @@ pub struct ToolCaller {
     pub servers: Arc<Vec<ServerSelection>>,
     /// How long one call may take.
     pub timeout: Duration,
-    /// What calls say of the trace that they are part of, where their server may know.
-    pub trace: Option<OutgoingTrace>,
+    /// Where calls are traced. A server that may know is told so.
+    pub node: TraceNode,
     /// What runs processes for this run.
     pub processes: Arc<dyn ProcessCaller>,
     /// Who is told how far a call has come.

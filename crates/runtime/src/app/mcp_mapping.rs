@@ -207,8 +207,9 @@ fn tool(
     let arguments = match input.remove(ARGUMENTS).map(Vec::read) {
         Some(None) => {
             let at = node.position(ARGUMENTS);
-            let message =
-                "\"x-process-args\" must be a list: \":arguments\", \"$args.name\" or plain values";
+            let message = format!(
+                "\"{ARGUMENTS}\" must be a list: \":arguments\", \"$args.name\" or plain values"
+            );
             return Err(loader.refuse(FileProblem::at(Severity::Error, &file, at, message)));
         }
         given => given.flatten(),
@@ -281,7 +282,7 @@ fn judge_fields(
         if group == "args" && !known.contains_key(name) {
             let hint = suggestion::hint(name, known.keys().map(String::as_str));
             let message = format!(
-                "\"x-process-args\" names \"$args.{name}\", and \"properties\" has no \"{name}\"{hint}"
+                "\"{ARGUMENTS}\" names \"$args.{name}\", and \"properties\" has no \"{name}\"{hint}"
             );
             report.push(Severity::Warning, node.position(ARGUMENTS), message);
         }

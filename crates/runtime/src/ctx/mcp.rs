@@ -57,7 +57,7 @@ fn caller(call: &ScriptCall<'_>) -> ToolCaller {
         servers: scope.servers.clone(),
         request_id: scope.properties.request_id.clone(),
         timeout: scope.agent.package.mcp.options.timeout,
-        trace: call.reach.cursor.base().outgoing(),
+        node: call.reach.cursor.base().clone(),
         processes: Arc::new(ContextProcessRunner::within(call)),
         progress: None,
     }

@@ -10,9 +10,7 @@ use crate::access::{Authorized, DataAccess};
 use crate::error::{Error, ErrorCode, Result};
 use crate::model::database::{AccessMode, Transaction, end};
 use crate::model::permission::limits;
-use crate::model::query::{
-    AnswerSize, ConditionContext, QUERY_KEYS, QueryFault, QueryParam, ReadContext, hidden,
-};
+use crate::model::query::{AnswerSize, ConditionContext, QueryParam, ReadContext, hidden};
 use crate::model::{TableModel, TableModels};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -81,12 +79,16 @@ impl<'a> DataView<'a> {
     }
 
     /// A page of the rows that are for the caller and meet a QueryParam.
-    pub async fn query(&self, id: &str, param: Map<String, Value>) -> Result<DataPage> {
+    pub async fn query(&self, id: &str, mut param: Map<String, Value>) -> Result<DataPage> {
         let model = self.find(id)?;
-        check_keys(&model.id, &param)?;
+        if param.remove("limit").is_some_and(|limit| !limit.is_null()) {
+            let id = &model.id;
+            let message = format!("models.{id}: limit has no meaning for pages; give a pagesize");
+            return Err(Error::invalid("limit", message));
+        }
         let is_open = |model: &TableModel| self.is_open(model);
         let param = Value::Object(param);
-        let select = QueryParam::parse_within(self.models, &model, &param, &is_open)?;
+        let select = QueryParam::parse_page(self.models, &model, &param, &is_open)?;
         check(&select)?;
         let page = timeout(self.time, self.page(&select)).await;
         match page {
@@ -193,18 +195,6 @@ fn add_passwords(model: &TableModel, row: &mut Map<String, Value>) {
     }
 }
 
-/// Refuses a key that no query has, and offers those that have a meaning for pages.
-fn check_keys(id: &str, param: &Map<String, Value>) -> Result<()> {
-    let mut keys = param.keys();
-    let Some(key) = keys.find(|key| !QUERY_KEYS.contains(&key.as_str())) else {
-        return Ok(());
-    };
-    let known = QUERY_KEYS.iter().copied().filter(|key| *key != "limit");
-    let known: Vec<&str> = known.collect();
-    let fault = QueryFault::unknown_of("key", key, "", &known);
-    Err(fault.error(&format!("models.{id}")).with_param(key))
-}
-
 /// Refuses what makes no sense for pages, and conditions that would tell what is hidden.
 fn check(select: &QueryParam) -> Result<()> {
     let id = &select.model.id;
@@ -220,10 +210,6 @@ fn check(select: &QueryParam) -> Result<()> {
             "models.{id}: a relation hangs on an encrypted column, which is hidden here: no condition or order can go through it"
         );
         return Err(Error::invalid("rel", message));
-    }
-    if select.limit.is_some() {
-        let message = format!("models.{id}: limit has no meaning for pages; give a pagesize");
-        return Err(Error::invalid("limit", message));
     }
     if select.pagesize.is_some_and(|size| size > MOST) {
         let message = format!("models.{id}: pagesize must be at most {MOST}");

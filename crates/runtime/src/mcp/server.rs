@@ -73,7 +73,7 @@ impl McpServer {
     pub fn trace_meta(&self, caller: &ToolCaller) -> Map<String, Value> {
         let url = Url::parse(&self.about.settings.connection.url).ok();
         let url = url.filter(|_| self.external().is_some());
-        let (Some(trace), Some(url)) = (&caller.trace, url) else {
+        let (Some(trace), Some(url)) = (caller.node.outgoing(), url) else {
             return Map::new();
         };
         let headers = trace.headers(&url);

@@ -24,7 +24,7 @@ pub use fault::QueryFault;
 pub use load::{count, hidden};
 pub use object::{MOST_ROWS, whole};
 pub(crate) use page::RowPage;
-pub use query_param::{QUERY_KEYS, QueryOrder, QueryParam};
+pub use query_param::{QueryOrder, QueryParam};
 pub use read_context::ReadContext;
 pub use statement::{RowWindow, counting};
 pub use wheres::{ColumnCondition, ConditionContext, ModelFilter};

@@ -141,7 +141,7 @@ impl Turn {
             servers: scope.servers.clone(),
             request_id: self.context.ids.request_id.clone(),
             timeout: scope.agent.package.mcp.options.timeout,
-            trace: node.outgoing(),
+            node: node.clone(),
             processes: Arc::new(ContextProcessRunner::Outside { scope, node }),
             progress: None,
         }
@@ -207,7 +207,7 @@ impl Turn {
     }
 }
 
-/// Why a tool is not called with these arguments. One whose schema is unusable has to see for itself; the answer to its call warns of that.
+/// Why a tool is not called with these arguments. One whose schema is unusable has to see for itself; its call warns of that.
 fn misfit(tool: &ServerTool, arguments: &Value) -> Option<String> {
     match schema::check(&tool.parameters, arguments) {
         Ok(()) | Err(SchemaError::Schema(_)) => None,

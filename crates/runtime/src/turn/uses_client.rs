@@ -48,7 +48,6 @@ impl UsesAsker for UsesClient {
                         app: &self.scope.app,
                         toolbox: self.toolbox.as_ref(),
                         caller: &self.caller,
-                        node: &self.scope.trace,
                     };
                     tools.ask(named, wanted).await
                 }

@@ -4,7 +4,6 @@ use super::{UsesFailure, UsesRequest};
 use crate::app::App;
 use crate::error::{Error, ErrorCode};
 use crate::tool::{ServerSelection, ServerTool, ToolCaller, Toolbox, call_in_time};
-use crate::trace::TraceNode;
 use serde_json::{Value, json};
 
 /// The tools that may do steps.
@@ -15,8 +14,6 @@ pub(crate) struct StepTools<'a> {
     pub toolbox: &'a dyn Toolbox,
     /// For whom one is called.
     pub caller: &'a ToolCaller,
-    /// Whose trace says what is odd about the call.
-    pub node: &'a TraceNode,
 }
 
 impl StepTools<'_> {
@@ -33,7 +30,7 @@ impl StepTools<'_> {
         let arguments = fitting(&tool.parameters, wanted.arguments);
         let outcome = call_in_time(self.toolbox, &tool, arguments, self.caller).await?;
         for warning in &outcome.warnings {
-            self.node.warn(warning);
+            self.caller.node.warn(warning);
         }
         match outcome.is_error {
             true => Err(UsesFailure::Failed(Error::new(

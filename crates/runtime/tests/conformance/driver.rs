@@ -5,6 +5,7 @@ use ambit_runtime::Authorized;
 use ambit_runtime::app::App;
 use ambit_runtime::mcp::{McpServerPool, McpServers};
 use ambit_runtime::tool::{NoProcesses, ToolCaller};
+use ambit_runtime::trace::Trace;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -45,7 +46,7 @@ async fn play(url: &str) {
         servers: Arc::default(),
         request_id: "r1".to_owned(),
         timeout: Duration::from_secs(120),
-        trace: None,
+        node: Trace::off("").root(),
         processes: Arc::new(NoProcesses),
         progress: None,
     };

@@ -6,6 +6,7 @@ use ambit_runtime::mcp::{McpServerPool, McpServers, SampleSource};
 use ambit_runtime::tool::{
     NoProcesses, ProcessCaller, ServerSelection, ServerTool, ToolCaller, ToolOutcome, Toolbox,
 };
+use ambit_runtime::trace::Trace;
 use ambit_runtime::{Error, Result};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -225,7 +226,7 @@ pub fn caller(user: &str) -> ToolCaller {
         servers: Arc::default(),
         request_id: "r1".to_owned(),
         timeout: Duration::from_secs(60),
-        trace: None,
+        node: Trace::off("").root(),
         processes: Arc::new(NoProcesses),
         progress: None,
     }

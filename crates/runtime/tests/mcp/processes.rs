@@ -111,24 +111,18 @@ async fn a_process_gets_its_mapped_arguments_with_defaults_and_gives_data() {
 }
 
 #[tokio::test]
-async fn what_costs_too_much_to_check_is_told_once_for_each_call() {
+async fn a_result_that_costs_too_much_to_check_is_told_once() {
     let next = json!({"additionalProperties": {"$ref": "#"}, "items": {"$ref": "#"}});
     let (open, doubling) = (json!({}), json!({"allOf": [next, next]}));
     let misfit = json!({"required": ["sum"]});
     let deep = (0..30).fold(json!({}), |inner, _| json!({"next": inner}));
-    let why = "checked: a check would take more than 500000 steps";
-    let arguments = format!("the arguments of add are not {why}");
-    let result = format!("the result of add is not {why}");
+    let unchecked = "the result of add is not checked: a check would take more than 500000 steps";
     let unfit = "the result of add does not fit its outputSchema: at '': missing properties 'sum'";
     for (input, output, told) in [
-        (&doubling, &open, vec![arguments.as_str()]),
-        (&open, &doubling, vec![result.as_str()]),
-        (
-            &doubling,
-            &doubling,
-            vec![arguments.as_str(), result.as_str()],
-        ),
-        (&doubling, &misfit, vec![arguments.as_str(), unfit]),
+        (&doubling, &open, vec![]),
+        (&open, &doubling, vec![unchecked]),
+        (&doubling, &doubling, vec![unchecked]),
+        (&doubling, &misfit, vec![unfit]),
     ] {
         let server = json!({"transport": "process", "tools": {"add": "scripts.m.Add"}});
         let mut bed = Bed::of(&[

@@ -158,24 +158,36 @@ async fn a_call_whose_arguments_are_not_checked_is_told_once_in_the_trace() {
         const deep = payload.tools[0].arguments;
         ctx.mcp.CallTool('box', 'add', deep);
         ctx.mcp.All([{ mcp: 'box', tool: 'add', arguments: deep }]);
+        try { ctx.mcp.CallTool('slow', 'hang', deep); } catch { return { data: { failed: true } }; }
     }";
     let mut list = agent(&package, hooks);
     list.push(calling(&json!([{"name": "box__add", "arguments": deep}])));
     let next = json!({"additionalProperties": {"$ref": "#"}});
     let schema = json!({"allOf": [next, next]}).to_string();
     let server = json!({"transport": "process", "tools": {"add": "utils.str.UUID"}});
+    let slow =
+        json!({"transport": "process", "timeout": "50ms", "tools": {"hang": "scripts.m.Hang"}});
+    let hang =
+        "export async function Hang() { await new Promise(done => setTimeout(done, 60000)); }";
     for (file, text) in [
-        ("box.mcp.yao", server.to_string()),
-        ("mapping/box/schemes/add.in.yao", schema),
+        ("mcps/box.mcp.yao", server.to_string()),
+        ("mcps/mapping/box/schemes/add.in.yao", schema.clone()),
+        ("mcps/slow.mcp.yao", slow.to_string()),
+        ("mcps/mapping/slow/schemes/hang.in.yao", schema),
+        ("scripts/m.ts", hang.to_owned()),
     ] {
-        list.push((format!("mcps/{file}"), text));
+        list.push((file.to_owned(), text));
     }
     let place = place(&list).await;
     let frames = ask(&place, request("hello", "hi")).await;
     let trace = traced(&place, &frames).await;
-    // The model's call, and two of the hook.
-    let told = trace.matches("the arguments of add are not checked");
-    assert_eq!(told.count(), 3, "{trace}");
+    assert_eq!(end(&frames)["next"], json!({"failed": true}));
+    // The model's call, two of the hook, and the one that fails.
+    for (tool, calls) in [("add", 3), ("hang", 1)] {
+        let message = format!("the arguments of {tool} are not checked");
+        let told = trace.matches(message.as_str());
+        assert_eq!(told.count(), calls, "{tool}: {trace}");
+    }
 }
 
 #[tokio::test]

@@ -145,6 +145,6 @@ async fn all_that_is_wrong_is_told_at_once() {
         .query(json!({"select": ["id"], "from": "order", "wheres": [{"field": "titel", "=": 1}]}));
     assert_eq!(
         refused.await,
-        Err("Query: unknown column \"titel\" (did you mean \"title\"?) in wheres[0]".to_owned())
+        Err("Query: unknown column \"titel\" in wheres[0] (did you mean \"title\"?)".to_owned())
     );
 }

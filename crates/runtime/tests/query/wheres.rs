@@ -111,11 +111,11 @@ async fn g146_nothing_unknown_or_missing_is_dropped() {
     let cases = [
         (
             wheres(json!([{"column": "level", "op": "~", "value": 1}])),
-            "models.customer: unknown operator \"~\" (there are eq, =, ne, <>, !=, gt, >, ge, >=, lt, <, le, <=, like, match, in, notin, between, null, notnull) in wheres[0]",
+            "models.customer: unknown operator \"~\" in wheres[0] (there are eq, =, ne, <>, !=, gt, >, ge, >=, lt, <, le, <=, like, match, in, notin, between, null, notnull)",
         ),
         (
             wheres(json!([{"column": "level", "op": "not_nul"}])),
-            "models.customer: unknown operator \"not_nul\" (did you mean \"notnull\"?) in wheres[0]",
+            "models.customer: unknown operator \"not_nul\" in wheres[0] (did you mean \"notnull\"?)",
         ),
         (
             wheres(json!([{"column": "level", "value": 1}, {"column": "city"}])),
@@ -123,7 +123,7 @@ async fn g146_nothing_unknown_or_missing_is_dropped() {
         ),
         (
             wheres(json!([{"column": "levl", "value": 1}])),
-            "models.customer: unknown column \"levl\" (did you mean \"level\"?) in wheres[0]",
+            "models.customer: unknown column \"levl\" in wheres[0] (did you mean \"level\"?)",
         ),
         (
             wheres(json!([{"column": "level", "value": 1, "method": "or"}])),
@@ -131,11 +131,11 @@ async fn g146_nothing_unknown_or_missing_is_dropped() {
         ),
         (
             wheres(json!([{"column": "level", "value": 1, "rel": "order"}])),
-            "models.customer: unknown relation \"order\" (did you mean \"orders\"?) in wheres[0]",
+            "models.customer: unknown relation \"order\" in wheres[0] (did you mean \"orders\"?)",
         ),
         (
             wheres(json!([{"column": "level", "valeu": 1}])),
-            "models.customer: unknown key \"valeu\" (did you mean \"value\"?) in wheres[0]",
+            "models.customer: unknown key \"valeu\" in wheres[0] (did you mean \"value\"?)",
         ),
         (
             wheres(json!([{"wheres": [{"column": "name", "op": "match", "value": 5}]}])),
@@ -171,7 +171,7 @@ async fn g146_nothing_unknown_or_missing_is_dropped() {
         ),
         (
             json!({"select": ["id", "nam"]}),
-            "models.customer: unknown column \"nam\" (did you mean \"name\"?) in select[1]",
+            "models.customer: unknown column \"nam\" in select[1] (did you mean \"name\"?)",
         ),
         (
             json!({"select": ["secret"]}),
@@ -201,6 +201,10 @@ async fn g146_nothing_unknown_or_missing_is_dropped() {
         (
             json!({"where": []}),
             "models.customer: unknown key \"where\" (did you mean \"wheres\"?)",
+        ),
+        (
+            json!({"colour": []}),
+            "models.customer: unknown key \"colour\" (there are select, wheres, orders, limit, page, pagesize, withs, all)",
         ),
     ];
     for place in shop("refused").await {

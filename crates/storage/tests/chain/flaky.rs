@@ -113,7 +113,10 @@ impl Driver for Flaky {
         self.reached(&[Fault::Down])?.contents(kinds).await
     }
 
+    /// Takes no more writes. What it has can still be looked at, as that of a store on a disk.
     async fn close(&self) -> Result<()> {
-        self.reached(&[Fault::Down])?.close().await
+        self.reached(&[Fault::Down])?;
+        self.fails(Fault::Writes);
+        Ok(())
     }
 }

@@ -108,6 +108,9 @@ async fn stores_are_closed_behind_a_write_whose_caller_left() {
     assert!((&mut closing).now_or_never().is_none());
     pair.second.fails(Fault::Nothing);
     closing.await.unwrap();
+    let written = pair.second.get(&key(), ValuePart::Whole).await.unwrap();
+    let expected = Json::of("v").unwrap();
+    assert_eq!(written.map(|entry| entry.value), Some(expected));
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ use super::run_tally::RunTally;
 use super::{Outcomes, Store, apply, memory_of, number};
 use ambit_storage::address::Space;
 use ambit_storage::batch::{Batch, BatchWrite, WriteOutcome};
+use ambit_storage::clock::Clock;
 use ambit_storage::driver::{self, Driver, DriverOptions, FaultPoints, ValuePart, ValueScan};
 use ambit_storage::operation::Operation;
 use ambit_storage::pattern::Pattern;
@@ -123,8 +124,14 @@ pub async fn restart(_store: &Store) -> Outcomes {
 
 pub async fn wipe_before_end(_store: &Store) -> Outcomes {
     let (port, folder) = (free_port(), tempfile::tempdir()?);
-    let server = Own::start(port, folder.path(), &[])?;
+    let settings = ["--appendonly", "yes", "--appendfsync", "always"];
+    let server = Own::start(port, folder.path(), &settings)?;
     listening(port).await?;
+    let own = Store {
+        url: format!("redis://127.0.0.1:{port}/0"),
+        prefix: "ambit".to_owned(),
+        clock: Clock::default(),
+    };
     let ending = Arc::new(Mutex::new(None::<Own>));
     let ends = Arc::clone(&ending);
     let end = move |point: &'static str| {
@@ -136,15 +143,24 @@ pub async fn wipe_before_end(_store: &Store) -> Outcomes {
         fault_points: FaultPoints::new(end),
         ..DriverOptions::default()
     };
-    let driver = driver::open(&format!("redis://127.0.0.1:{port}/0"), options).await?;
+    let driver = driver::open(&own.url, options).await?;
     let space = memory_of("u");
     let list = Operation::Push(vec![number(1)]);
     driver.commit(apply(&space, "list", list)).await?;
     *ending.lock().unwrap() = Some(server);
     let pattern = Pattern::all();
     let wipe = Batch::of([BatchWrite::Wipe { space, pattern }]);
-    // The list itself is erased later.
     assert_eq!(driver.commit(wipe).await?, [WriteOutcome::Erased(1)]);
+
+    let _server = Own::start(port, folder.path(), &settings)?;
+    listening(port).await?;
+    let is_trash = |key: &String| key.starts_with("ambit:trash:");
+    assert!(own.keys().await?.iter().any(is_trash));
+    // It erases the list itself.
+    driver.sweep(100).await?;
+    let mut keys = own.keys().await?;
+    keys.sort();
+    assert_eq!(keys, ["ambit:counter", "ambit:floor"]);
     Ok(())
 }
 

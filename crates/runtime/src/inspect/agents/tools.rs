@@ -6,6 +6,7 @@ use crate::chat::ToolDefinition;
 use crate::error::Result;
 use crate::token_estimate::of_tools;
 use crate::tool::{NoProcesses, ServerTool, ToolCaller, Toolbox, list_available};
+use crate::trace::Trace;
 use ambit_storage::ids;
 use serde::Serialize;
 use serde_json::Value;
@@ -104,7 +105,7 @@ fn caller(who: &Authorized, agent: &AppAgent) -> ToolCaller {
         servers: Arc::new(package.mcp.servers.clone()),
         request_id: ids::unguessable(),
         timeout: package.mcp.options.timeout.min(PATIENCE),
-        trace: None,
+        node: Trace::off("").root(),
         processes: Arc::new(NoProcesses),
         progress: None,
     }

@@ -18,6 +18,8 @@ pub struct QueryFault {
     pub message: String,
     /// The column that it is about, where the path does not say.
     pub subject: Option<String>,
+    /// What would have been known, in brackets behind all else.
+    pub hint: String,
 }
 
 impl QueryFault {
@@ -28,6 +30,7 @@ impl QueryFault {
             path: path.to_owned(),
             message: message.into(),
             subject: None,
+            hint: String::new(),
         }
     }
 
@@ -53,17 +56,19 @@ impl QueryFault {
             "function" => "unknown_function",
             _ => "unknown_key",
         };
-        Self::new(code, path, format!("unknown {what} \"{name}\"{hint}"))
+        Self {
+            hint,
+            ..Self::new(code, path, format!("unknown {what} \"{name}\""))
+        }
     }
 
     /// The same with all known names where none is near.
     pub fn unknown_of(what: &'static str, name: &str, path: &str, known: &[&str]) -> Self {
-        let fault = Self::unknown(what, name, path, known.iter().copied());
-        if suggestion::nearest(name, known.iter().copied()).is_some() {
-            return fault;
+        let mut fault = Self::unknown(what, name, path, known.iter().copied());
+        if fault.hint.is_empty() {
+            fault.hint = format!(" (there are {})", known.join(", "));
         }
-        let message = format!("{} (there are {})", fault.message, known.join(", "));
-        Self { message, ..fault }
+        fault
     }
 
     /// A condition without the value that it needs.
@@ -106,11 +111,11 @@ impl QueryFault {
 
     /// As it is thrown: `of` says whose query it is.
     pub fn error(&self, of: &str) -> Error {
-        let path = match self.path.as_str() {
+        let place = match self.place() {
             "" => String::new(),
-            path => format!(" in {path}"),
+            place => format!(" in {place}"),
         };
-        let message = format!("{of}: {}{path}{}", self.message, self.aside());
+        let message = format!("{of}: {}{place}{}", self.message, self.aside());
         Error::invalid(self.path.as_str(), message)
     }
 
@@ -123,9 +128,18 @@ impl QueryFault {
         })
     }
 
-    /// The column that it is about, in brackets.
+    /// The path without an unknown key, which the message names.
+    fn place(&self) -> &str {
+        match self.code {
+            "unknown_key" => self.path.rsplit_once('.').map_or("", |(outer, _)| outer),
+            _ => &self.path,
+        }
+    }
+
+    /// The column that it is about, and what would have been known.
     fn aside(&self) -> String {
         let subject = self.subject.as_ref();
-        subject.map_or_else(String::new, |column| format!(" ({column})"))
+        let subject = subject.map_or_else(String::new, |column| format!(" ({column})"));
+        subject + &self.hint
     }
 }

@@ -27,7 +27,7 @@ impl<'q> QueryObject<'q> {
     pub fn has_only(&self, known: &[&str]) -> QueryResult<()> {
         let mut keys = self.map.keys();
         match keys.find(|key| !known.contains(&key.as_str())) {
-            Some(key) => Err(QueryFault::unknown("key", key, "", known.iter().copied())),
+            Some(key) => Err(QueryFault::unknown_of("key", key, key, known)),
             None => Ok(()),
         }
     }

@@ -14,7 +14,7 @@ use serde_json::Value;
 use std::sync::Arc;
 
 /// The keys of a QueryParam.
-pub const QUERY_KEYS: &[&str] = &[
+const QUERY_KEYS: &[&str] = &[
     "select", "wheres", "orders", "limit", "page", "pagesize", "withs", "all",
 ];
 
@@ -96,8 +96,8 @@ impl QueryParam {
         Self::parse_in(about, model, param)
     }
 
-    /// The same where not all models are there: relations that lead to others are unknown.
-    pub fn parse_within(
+    /// The same of a page, which has no `limit`, where not all models are there: relations that lead to others are unknown.
+    pub fn parse_page(
         models: &TableModels,
         model: &Arc<TableModel>,
         param: &Value,
@@ -109,6 +109,10 @@ impl QueryParam {
             depth: 0,
             may_reach: Some(may_reach),
         };
+        let known = QUERY_KEYS.iter().copied().filter(|key| *key != "limit");
+        let known: Vec<&str> = known.collect();
+        let checked = QueryObject::of(param, "the query").and_then(|it| it.has_only(&known));
+        checked.map_err(|fault| fault.error(&format!("models.{}", model.id)))?;
         Self::parse_in(about, model, param)
     }
 
