@@ -1,0 +1,1 @@
+import{O as e}from"./index-CTLM-5Lk.js";async function t(t,n,r,i){let a={...n,page:r.cursor??null,pagesize:r.limit},{data:o,next:s}=await e.get(t,{query:a,signal:i});return{items:o,next:s>0?String(s):null}}export{t};
