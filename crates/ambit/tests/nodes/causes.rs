@@ -167,7 +167,6 @@ const BREAKING: &str = r#"
             case "unquoted":
                 ctx.memory.chat.Set("last", "canary4711");
                 throw new Error(`cannot serve ${ctx.memory.chat.Get("last")}`);
-            case "endless": return new Promise(() => {});
         }
         return null;
     }
@@ -178,10 +177,9 @@ const FAILS: (&str, &str) = (
 );
 
 /// What is asked, and what of the inside it shows.
-const INSIDE: [(&str, &str); 4] = [
+const INSIDE: [(&str, &str); 3] = [
     ("defect", "src/index.ts"),
     ("process", "fails.ts"),
-    ("endless", "src/index.ts"),
     ("refuse", WORDS),
 ];
 
