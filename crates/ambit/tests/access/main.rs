@@ -19,6 +19,7 @@ mod mcp;
 #[path = "../support/mcp.rs"]
 #[expect(dead_code, reason = "what the tests of the whole server use of it too")]
 mod mcp_requests;
+mod no_rules;
 mod passed;
 mod remote;
 mod routes;

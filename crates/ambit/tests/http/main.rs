@@ -19,6 +19,7 @@ mod console;
 mod conversation;
 mod data;
 mod document;
+mod document_roles;
 mod erased;
 #[path = "../support/examples.rs"]
 mod examples;

@@ -13,6 +13,7 @@ mod crashes;
 mod documents;
 mod embedder_crashes;
 mod embedding_requests;
+mod erased_files;
 mod erasure;
 mod files;
 mod hits;
@@ -69,9 +70,9 @@ const STORIES: &[Story] = stories![
     documents::a_large_document_comes_in_steps_and_appears_at_once,
     documents::what_was_read_is_shown_as_text_and_chunks,
     erasure::g204_a_removed_collection_is_gone_and_its_ids_are_free,
-    erasure::g204_no_file_holds_a_byte_of_a_removed_document,
-    erasure::g204_no_file_holds_a_byte_of_a_replaced_text,
-    erasure::g204_no_file_holds_a_byte_of_a_text_that_was_replaced_before_it_was_read,
+    erased_files::g204_no_file_holds_a_byte_of_a_removed_document,
+    erased_files::g204_no_file_holds_a_byte_of_a_replaced_text,
+    erased_files::g204_no_file_holds_a_byte_of_a_text_that_was_replaced_before_it_was_read,
     erasure::g204_of_a_removed_document_no_byte_is_left,
     erasure::g204_of_an_erased_person_nothing_is_left,
     erasure::g204_what_is_gone_is_erased_whoever_says_something_meanwhile,

@@ -1,17 +1,14 @@
-//! Scripts beside the turns: where sessions are kept, and listeners.
+//! Scripts that say where sessions are kept.
 
-use crate::logging;
 use crate::support::Stage;
 use ambit_runtime::Disclosure;
 use ambit_runtime::hook::{AgentScriptLoader, EventListeners, SessionScript};
 use ambit_storage::driver::DriverOptions;
-use ambit_storage::storage::Message;
 use ambit_storage::{Agent, Ambit, Caller, LiveAgent, SessionIdentity, Stores};
-use serde_json::json;
 use std::collections::BTreeMap;
 
 const CONTEXT: &str = "assistants/pet/src/context.ts";
-const EVENTS: &str = "assistants/pet/src/events.ts";
+pub const EVENTS: &str = "assistants/pet/src/events.ts";
 
 /// What is said of an identity that names nobody.
 const FOR_ALL: &str =
@@ -35,7 +32,7 @@ impl Agent for Plain {
 }
 
 /// An installation whose one agent has these two scripts.
-fn ambit(context: Option<&str>, events: Option<&str>) -> Ambit {
+pub fn ambit(context: Option<&str>, events: Option<&str>) -> Ambit {
     let stage = Stage::new();
     let mut agent = stage.agent.clone();
     agent.overrides = context.map(|_| CONTEXT.to_owned());
@@ -61,13 +58,13 @@ fn ambit(context: Option<&str>, events: Option<&str>) -> Ambit {
     ambit
 }
 
-fn ann() -> Caller {
+pub fn ann() -> Caller {
     Caller::user("acme", "ann")
         .with_team("red")
         .with_claim("org_id", "o1")
 }
 
-async fn open(ambit: &Ambit, caller: &Caller) -> ambit_storage::Result<LiveAgent> {
+pub async fn open(ambit: &Ambit, caller: &Caller) -> ambit_storage::Result<LiveAgent> {
     let ambit = ambit.acting_as(caller);
     let definition = ambit.agent("pet")?;
     match caller.user_id() {
@@ -209,193 +206,4 @@ async fn g064_a_missing_value_refuses_the_session() {
     );
     let endless = refused("export function Group() { return Process('x'); }", &ann()).await;
     assert!(endless.contains("Process is not available in"), "{endless}");
-}
-
-#[tokio::test]
-async fn listeners_change_and_hear_what_their_agent_does() {
-    let text = "export function MessageAdding(event) {
-          if (event.agent_name !== 'pet' || event.identity.user_id !== 'ann' || !event.event_id) throw new Error('wrong event');
-          const message = event.message;
-          message.seen = true;
-          return { message };
-        }
-        export function IdentityAdding(event) { event.labels.kind = event.storage; return event; }";
-    let ambit = ambit(None, Some(text));
-    let agent = open(&ambit, &ann()).await.unwrap();
-    agent
-        .history()
-        .add_message(Message::user("Hello"))
-        .await
-        .unwrap();
-    agent.context().save().await.unwrap();
-    let messages = agent.history().messages().await.unwrap();
-    assert_eq!(messages.len(), 1);
-    assert_eq!(
-        (messages[0].text(), messages[0].extras.get("seen")),
-        ("Hello".to_owned(), Some(&json!(true)))
-    );
-    assert_eq!(ambit.bus().failures(), 0);
-}
-
-/// What saving a message gives with these listeners: its error, how many messages are kept, and how many listeners failed.
-async fn saved(events: &str) -> (Option<String>, usize, u64) {
-    let ambit = ambit(None, Some(events));
-    let agent = open(&ambit, &ann()).await.unwrap();
-    let added = agent.history().add_message(Message::user("Hello")).await;
-    let saved = match added {
-        Ok(_) => agent.context().save().await.map(drop),
-        Err(error) => Err(error),
-    };
-    let again = open(&ambit, &ann()).await.unwrap();
-    let kept = again.history().messages().await.unwrap().len();
-    (
-        saved.err().map(|error| error.to_string()),
-        kept,
-        ambit.bus().failures(),
-    )
-}
-
-#[tokio::test]
-async fn g124_a_veto_stops_with_its_reason_and_errors_fail_or_are_logged() {
-    let refused = |text: &str| (Some(text.to_owned()), 0, 0);
-    let found = saved("export const MessageAdding = () => ({ veto: 'no pets' });").await;
-    assert_eq!(
-        found,
-        refused(&format!("MessageAdding was vetoed by {EVENTS}: no pets"))
-    );
-    let found = saved("export const ContextSaving = async () => ({ veto: 'not now' });").await;
-    assert_eq!(
-        found,
-        refused(&format!("ContextSaving was vetoed by {EVENTS}: not now"))
-    );
-    let found = saved("export function ContextSaving() { throw new Error('broken'); }").await;
-    assert_eq!(
-        found,
-        refused(&format!("internal error: {EVENTS} ContextSaving: broken"))
-    );
-    let found = saved("export const ContextSaving = () => 5;").await;
-    assert_eq!(
-        found,
-        refused(&format!(
-            "{EVENTS} ContextSaving must return nothing, changed fields or {{veto: reason}}"
-        ))
-    );
-    let found = saved("export const ContextSaving = () => ({ veto: 5 });").await;
-    assert_eq!(
-        found,
-        refused(&format!(
-            "{EVENTS} ContextSaving must return a text as veto"
-        ))
-    );
-    let (error, kept, _) = saved("export const ContextSaving = () => ({ stagde: {} });").await;
-    let error = error.unwrap();
-    assert!(
-        error.starts_with(&format!(
-            "{EVENTS} ContextSaving returned the unknown field \"stagde\"; known are "
-        )),
-        "{error}"
-    );
-    assert_eq!(kept, 0);
-    // What has happened has happened.
-    assert_eq!(
-        saved("export function ContextSaved() { throw new Error('late'); }").await,
-        (None, 1, 1)
-    );
-    assert_eq!(
-        saved("export function ContextSaving() { return null; }").await,
-        (None, 1, 0)
-    );
-}
-
-#[tokio::test]
-async fn the_line_of_a_failed_listener_has_nothing_that_it_was_told() {
-    let saved = |name: &str| {
-        let events = format!(
-            "export function {name}(event) {{ throw new Error('cannot count ' + JSON.stringify(event.message)); }}"
-        );
-        async move {
-            let ambit = ambit(None, Some(&events));
-            let agent = open(&ambit, &ann()).await.unwrap();
-            let message = Message::user("canary4711");
-            agent.history().add_message(message).await?;
-            agent.context().save().await?;
-            assert_eq!(ambit.bus().failures(), 1);
-            Ok::<(), ambit_storage::Error>(())
-        }
-    };
-    saved("MessageAdded").await.unwrap();
-    let failed = logging::with_message("a listener failed");
-    let mut reasons = failed.iter().filter_map(|line| line.get("error.message"));
-    let why = reasons.find(|why| why.contains("MessageAdded: cannot count "));
-    let why = why.unwrap();
-    assert!(!why.contains("canary4711"), "{why}");
-    // What fails the operation goes to whoever logs that.
-    let refused = saved("MessageAdding").await.unwrap_err().to_string();
-    assert!(
-        refused.contains("MessageAdding: cannot count "),
-        "{refused}"
-    );
-    assert!(!refused.contains("canary4711"), "{refused}");
-}
-
-const BEFORE: &[&str] = &[
-    "ContextReading",
-    "ContextSaving",
-    "ContextClearing",
-    "ContextRemoving",
-    "IdentityAdding",
-    "IdentityRemoving",
-    "IdentityStorageSaving",
-    "MessageAdding",
-    "ChatHistorySaving",
-];
-
-/// Failures of these are counted, which shows that they were heard.
-const AFTER: &[&str] = &[
-    "ContextCreated",
-    "StorageRegistered",
-    "ContextRead",
-    "ContextSaved",
-    "ContextCleared",
-    "ContextRemoved",
-    "IdentityAdded",
-    "IdentityRemoved",
-    "IdentityStorageSaved",
-    "MessageAdded",
-    "ChatHistoryLoaded",
-    "ChatHistorySaved",
-    "AgentInitialized",
-    "AgentCleared",
-];
-
-#[tokio::test]
-async fn every_event_reaches_its_function() {
-    for name in BEFORE.iter().chain(AFTER) {
-        let text = format!(
-            "export function {name}(event) {{ throw new Error(event.identity.agent_name === 'pet' ? 'heard' : 'lost'); }}"
-        );
-        let ambit = ambit(None, Some(&text));
-        let life = async {
-            let agent = open(&ambit, &ann()).await?;
-            agent.history().add_message(Message::user("Hello")).await?;
-            agent.context().save().await?;
-            agent.context().read().await?;
-            agent.clear().await?;
-            agent.context().clear().await?;
-            agent.context().save().await?;
-            agent.context().remove().await?;
-            Ok::<(), ambit_storage::Error>(())
-        };
-        let result = life.await.map_err(|error| error.to_string());
-        if AFTER.contains(name) {
-            assert_eq!(result, Ok(()), "{name}");
-            assert!(ambit.bus().failures() > 0, "{name} was not heard");
-        } else {
-            assert_eq!(
-                result,
-                Err(format!("internal error: {EVENTS} {name}: heard")),
-                "{name}"
-            );
-        }
-    }
 }

@@ -13,6 +13,7 @@ mod failing;
 mod generated;
 mod globals;
 mod isolated;
+mod listeners;
 mod logging;
 mod memory;
 mod memory_search;
