@@ -141,6 +141,13 @@ impl Lease {
         ]
     }
 
+    /// The same at the end of a turn, which does not look for a request to end that its holder has not seen: that ends by itself.
+    pub(crate) fn end_of_turn(&self) -> impl Iterator<Item = BatchWrite> {
+        let is_asked = self.held.ended.borrow().is_some();
+        let [release, forget] = self.end();
+        std::iter::once(release).chain(is_asked.then_some(forget))
+    }
+
     fn held(driver: Arc<dyn Driver>, key: ValueKey, granted: LeaseTerm, has_waited: bool) -> Self {
         let epoch = granted.epoch;
         let (tell, ended) = watch::channel(None);

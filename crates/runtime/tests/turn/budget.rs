@@ -100,7 +100,7 @@ async fn a_turn_with_both_hooks_stays_within_its_budget() {
     let budget = WorkCounts {
         commits: 3,
         synced_commits: 2,
-        statements: 48,
+        statements: 42,
         pages: 20,
     };
     check(HOOKS, budget).await;
@@ -111,7 +111,7 @@ async fn each_durable_write_to_memory_is_one_more_commit() {
     let budget = WorkCounts {
         commits: 5,
         synced_commits: 4,
-        statements: 56,
+        statements: 48,
         pages: 22,
     };
     check(REMEMBERING, budget).await;

@@ -36,6 +36,9 @@ fn known(row: &Row<'_>) -> rusqlite::Result<CachedLog> {
 
 /// Part of a log, read from one snapshot.
 pub fn page(connection: &Connection, log: &LogKey, range: LogRange) -> rusqlite::Result<LogPage> {
+    if range == LogRange::last(range.limit) && range.limit > 0 {
+        return end(connection, log, range.limit);
+    }
     let sql = "SELECT l.id, l.generation, coalesce((SELECT max(seq) FROM entry WHERE log = l.id), 0)
         FROM space s JOIN log l ON l.space = s.id AND l.name = ?3 WHERE s.tenant = ?1 AND s.path = ?2";
     let key = (&log.space.tenant, &log.space.path, &log.name);
@@ -72,6 +75,34 @@ pub fn page(connection: &Connection, log: &LogKey, range: LogRange) -> rusqlite:
         })
     })?;
     page.entries = entries.collect::<rusqlite::Result<_>>()?;
+    Ok(page)
+}
+
+/// The last entries of a log, and its head, in one statement.
+fn end(connection: &Connection, log: &LogKey, limit: usize) -> rusqlite::Result<LogPage> {
+    let sql = "SELECT l.generation, e.seq, e.entry_id, e.at, e.body
+        FROM space s JOIN log l ON l.space = s.id AND l.name = ?3 LEFT JOIN entry e ON e.log = l.id
+        WHERE s.tenant = ?1 AND s.path = ?2 ORDER BY e.seq DESC LIMIT ?4";
+    let space = &log.space;
+    let which = (&space.tenant, &space.path, &log.name, signed(limit as u64));
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query(which)?;
+    let mut page = LogPage::default();
+    while let Some(row) = rows.next()? {
+        let seq = row.get::<_, Option<i64>>(1)?.map(unsigned);
+        if page.head.is_none() {
+            let generation = unsigned(row.get(0)?);
+            page.head = Some(Head::new(generation, seq.unwrap_or_default()));
+        }
+        if let Some(seq) = seq {
+            page.entries.push(LogEntry {
+                seq,
+                id: row.get(2)?,
+                at: row.get(3)?,
+                body: body(row, 4)?,
+            });
+        }
+    }
     Ok(page)
 }
 

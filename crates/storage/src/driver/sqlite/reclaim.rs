@@ -131,10 +131,10 @@ impl SqliteWriter {
     }
 
     fn shrink(&mut self) -> SqliteResult<()> {
-        self.place.ensure_same(self.files)?;
-        self.syncs.prepare(&self.ledger.connection, &[])?;
         let before = self.ledger.one("PRAGMA freelist_count", [])?;
+        self.begin(&[])?;
         self.ledger.cut_pages()?;
+        self.end()?;
         let left = self.ledger.one("PRAGMA freelist_count", [])?;
         if left <= SLACK || left >= before {
             self.reclaim.is_shrinking = false;

@@ -13,7 +13,7 @@ use crate::clock::{Clock, Millis};
 use crate::directory::IndexRow;
 use crate::driver::state;
 use crate::operation::{self, Operation};
-use rusqlite::{Connection, Params};
+use rusqlite::{Connection, FileControl, MAIN_DB, Params};
 use std::collections::{HashMap, HashSet};
 
 /// The writing connection and what it remembers of the file.
@@ -29,7 +29,8 @@ pub struct WriteConnection {
     absent: HashSet<Space>,
     /// How many values were remembered since all spaces were forgotten.
     remembered_values: usize,
-    data_version: i64,
+    /// As it was when the connection last committed or looked.
+    data_version: Option<u32>,
     /// Whether long logs were removed whose entries are erased later.
     pub(super) has_left: bool,
 }
@@ -57,6 +58,8 @@ impl From<SqliteError> for BatchFailure {
     }
 }
 
+const COUNTER: &str = "SELECT value FROM counter WHERE id = 1";
+
 /// So many integers are taken from the file at once: most commits then leave the page of the counter alone.
 const RESERVED: u64 = 1_024;
 
@@ -80,33 +83,47 @@ impl WriteConnection {
             spaces: HashMap::new(),
             absent: HashSet::new(),
             remembered_values: 0,
-            data_version: -1,
+            data_version: None,
             has_left: false,
         }
     }
 
-    /// True where another process has committed since the last call. What was remembered is forgotten then.
-    pub fn refresh(&mut self) -> rusqlite::Result<bool> {
-        let version = self.one("PRAGMA data_version", [])?;
-        if version == self.data_version {
-            return Ok(false);
+    /// True where somebody else has committed since the last call, or this process has rewritten the file. Outside of transactions.
+    pub fn look(&mut self) -> rusqlite::Result<bool> {
+        self.one(COUNTER, [])?;
+        Ok(self.refresh())
+    }
+
+    /// The same of what was last read or locked. What was remembered is forgotten then.
+    fn refresh(&mut self) -> bool {
+        let version = self.data_version();
+        let has_changed = version.is_none() || version != self.data_version;
+        if has_changed {
+            self.forget_all();
+            self.data_version = version;
         }
-        self.forget_all();
-        self.data_version = version;
-        Ok(true)
+        has_changed
+    }
+
+    /// The number that each commit changes which this connection has made or come to see.
+    fn data_version(&self) -> Option<u32> {
+        let mut version = 0;
+        let asked = FileControl::DataVersion(&mut version);
+        let answer = self.connection.file_control(Some(MAIN_DB), asked);
+        answer.is_ok().then_some(version)
     }
 
     /// Reads the store-wide counter, where it may have moved. Only inside a transaction.
     pub fn begin(&mut self) -> rusqlite::Result<bool> {
-        let is_foreign = self.refresh()?;
+        let has_changed = self.refresh();
         if self.counter.given == 0 {
-            let value = unsigned(self.one("SELECT value FROM counter WHERE id = 1", [])?);
+            let value = unsigned(self.one(COUNTER, [])?);
             self.counter = NumberCounter {
                 given: value,
                 reserved: value,
             };
         }
-        Ok(is_foreign)
+        Ok(has_changed)
     }
 
     /// Reserves more numbers, if more were given out than this process had. Only inside a transaction.
@@ -118,6 +135,11 @@ impl WriteConnection {
             self.counter.reserved = reserved;
         }
         Ok(())
+    }
+
+    /// Tells the commit that was just made from those of others.
+    pub fn note_commit(&mut self) {
+        self.data_version = self.data_version();
     }
 
     /// True where long logs were removed since the last call.

@@ -323,6 +323,7 @@ impl SqliteWriter {
         self.ledger.end()?;
         self.faults.reach("sqlite.before_commit");
         self.ledger.run("COMMIT", [])?;
+        self.ledger.note_commit();
         self.faults.reach("sqlite.after_commit");
         self.place.work.add_commit(self.syncs.is_on());
         Ok(())
@@ -344,7 +345,7 @@ impl SqliteWriter {
 
     /// Wakes those who follow logs, if another process has committed.
     fn wake_followers(&mut self) {
-        match self.ledger.refresh() {
+        match self.ledger.look() {
             Ok(true) => self.hub.notify_all(),
             Ok(false) => {}
             Err(error) => {

@@ -44,7 +44,7 @@ impl Context {
     /// The same, and gives the conversation back with it.
     pub async fn save_and_end_turn(&self, mut last: Batch) -> Result<SaveReport> {
         if let Some(lease) = self.lease() {
-            last.writes.extend(lease.end());
+            last.writes.extend(lease.end_of_turn());
         }
         let last = LastWrites::stage(&self.history_cell(), last);
         let saved = self.save().await;
