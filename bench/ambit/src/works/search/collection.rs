@@ -6,9 +6,10 @@ use ambit_search::allowed::AllowedChunks;
 use ambit_search::fusion::{RankRequest, rank};
 use ambit_search::index::{IndexSnapshot, PageCache, SearchIndex};
 use ambit_search::manifest::{ChunkRange, ChunkTotals};
-use ambit_search::ranking::{SearchScope, rank_words};
+use ambit_search::ranking::{SearchScope, WordRanking, rank_words};
 use ambit_search::terms::{Analyzer, TermCounter, WeightedText};
 use ambit_search::vectors::{ChunkVector, EmbeddingSpace, QueryVector};
+use ambit_storage::Error;
 use ambit_storage::address::Space;
 use ambit_storage::driver::{Driver, ValuePages, ValuePart};
 use ambit_storage::pattern::Pattern;
@@ -21,6 +22,8 @@ pub const MEMORY: u64 = 256 << 20;
 pub const DIMENSION: usize = 384;
 /// Of so many chunks one is allowed where there is a filter.
 const ONE_OF: u32 = 100;
+/// So often a search is begun.
+const TRIES: usize = 64;
 
 /// An index and what it is filled and asked with.
 pub struct Collection {
@@ -128,16 +131,27 @@ impl Collection {
 }
 
 impl Searcher {
-    /// Finds ten; the milliseconds that it took.
+    /// Finds ten; the milliseconds that it took. Where a merge takes pages away meanwhile, it begins again, as a collection does.
     pub async fn find(&self, text: &str) -> Result<f64> {
         let start = Instant::now();
+        let mut tries = 1;
+        loop {
+            match self.find_once(text).await {
+                Err(Error::Conflict { .. }) if tries < TRIES => tries += 1,
+                found => {
+                    std::hint::black_box(found?);
+                    return Ok(start.elapsed().as_secs_f64() * 1e3);
+                }
+            }
+        }
+    }
+
+    async fn find_once(&self, text: &str) -> ambit_storage::Result<WordRanking> {
         let query = Analyzer::default().query(text);
         let snapshot = self.index.snapshot().await?;
         let allowed = self.allowed(&snapshot);
         let scope = SearchScope::of_words(self.index.clone(), snapshot, query, allowed);
-        let ranking = rank_words(&[scope], 10).await?;
-        std::hint::black_box(ranking);
-        Ok(start.elapsed().as_secs_f64() * 1e3)
+        rank_words(&[scope], 10).await
     }
 
     /// Finds ten as a collection with vectors does; the milliseconds that it took.
