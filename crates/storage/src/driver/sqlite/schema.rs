@@ -16,7 +16,7 @@ const OLDEST_SQLITE: i32 = 3_051_003;
 pub const APPLICATION: i32 = 0x416D_6274;
 
 /// What brings a file from each version to the next; `PRAGMA user_version` counts how many were done.
-const MIGRATIONS: &[&str] = &[
+pub const MIGRATIONS: &[&str] = &[
     include_str!("schema.sql"),
     include_str!("tally.sql"),
     include_str!("log.sql"),

@@ -27,8 +27,8 @@ pub struct WriteConnection {
     spaces: HashMap<Space, CachedSpace>,
     /// Spaces without a row: those that were emptied here.
     absent: HashSet<Space>,
-    /// How many values were remembered since all spaces were forgotten.
-    remembered_values: usize,
+    /// How many values and logs were remembered since all spaces were forgotten.
+    remembered: usize,
     /// As it was when the connection last committed or looked.
     data_version: Option<u32>,
     /// Whether long logs were removed whose entries are erased later.
@@ -82,7 +82,7 @@ impl WriteConnection {
             counter: NumberCounter::default(),
             spaces: HashMap::new(),
             absent: HashSet::new(),
-            remembered_values: 0,
+            remembered: 0,
             data_version: None,
             has_left: false,
         }

@@ -11,7 +11,7 @@ use crate::driver::state;
 use rusqlite::OptionalExtension;
 use std::collections::HashMap;
 
-/// More spaces or values than this are not remembered; all are forgotten at once and read again when needed.
+/// More spaces than this are not remembered, nor more values and logs; all are forgotten at once and read again when needed.
 const REMEMBERED: usize = 16_384;
 /// Values whose text is longer are not remembered.
 const SMALL: usize = 512;
@@ -65,7 +65,7 @@ impl WriteConnection {
     pub fn forget_spaces(&mut self) {
         self.spaces.clear();
         self.absent.clear();
-        self.remembered_values = 0;
+        self.remembered = 0;
     }
 
     /// What is known of a space, if it has anything.
@@ -240,7 +240,7 @@ impl WriteConnection {
             let body = row.body.as_ref().filter(|_| row.body_id.is_none());
             body.is_some_and(|body| body.as_str().len() <= SMALL)
         };
-        if self.remembered_values >= REMEMBERED {
+        if self.remembered >= REMEMBERED {
             self.forget_spaces();
         }
         let Some(known) = self.spaces.get_mut(&key.space) else {
@@ -248,7 +248,7 @@ impl WriteConnection {
         };
         if row.is_none_or(is_small) {
             let before = known.values.insert(key.name.clone(), row.cloned());
-            self.remembered_values += usize::from(before.is_none());
+            self.remembered += usize::from(before.is_none());
         } else {
             known.values.remove(&key.name);
         }
@@ -261,8 +261,12 @@ impl WriteConnection {
     }
 
     pub fn remember_log(&mut self, log: &LogKey, found: CachedLog) {
+        if self.remembered >= REMEMBERED {
+            self.forget_spaces();
+        }
         if let Some(known) = self.spaces.get_mut(&log.space) {
-            known.logs.insert(log.name.clone(), found);
+            let before = known.logs.insert(log.name.clone(), found);
+            self.remembered += usize::from(before.is_none());
         }
     }
 }
@@ -271,4 +275,42 @@ impl WriteConnection {
 fn is_installation_wide(space: &Space) -> bool {
     let is_internal = space.path.starts_with("i:") && !space.path.contains('/');
     is_internal && space.tenant == DEFAULT_TENANT
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batch::{NewEntry, WriteOutcome};
+    use crate::clock::Clock;
+    use crate::driver::sqlite::schema::MIGRATIONS;
+    use crate::json::Json;
+    use rusqlite::Connection;
+
+    /// Each turn has logs of its own, so that a chat has ever more of them.
+    #[test]
+    fn so_many_logs_are_remembered_and_no_more() {
+        let connection = Connection::open_in_memory().unwrap();
+        for migration in MIGRATIONS {
+            connection.execute_batch(migration).unwrap();
+        }
+        let mut ledger = WriteConnection::new(connection, Clock::default());
+        let space = Space::new(DEFAULT_TENANT, "chat");
+        let mut append = |name: &str, id: usize| {
+            let entry = NewEntry {
+                id: id.to_string(),
+                body: Json::stored("1"),
+            };
+            let done = ledger.append(&space.log(name), &[entry], 0);
+            let remembered = ledger.spaces.values().map(|known| known.logs.len());
+            assert!(remembered.sum::<usize>() <= REMEMBERED);
+            done.ok().unwrap()
+        };
+        for turn in 0..=REMEMBERED {
+            append(&format!("turn/{turn}"), turn);
+        }
+        let WriteOutcome::Appended { seqs, .. } = append("turn/0", REMEMBERED + 1) else {
+            panic!("an append was answered with something else");
+        };
+        assert_eq!(seqs, [2]);
+    }
 }
